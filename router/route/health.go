@@ -1,0 +1,190 @@
+package route
+
+import "time"
+
+// State is the state of a backend as the layers together give it (json.md).
+type State string
+
+// Backend states, in order of precedence.
+const (
+	StateLeaving   State = "leaving"
+	StateGated     State = "gated"
+	StateDown      State = "down"
+	StatePending   State = "pending"
+	StateUnchecked State = "unchecked"
+	StateUp        State = "up"
+)
+
+// Kind classifies a failure of a probe or of a contact with a backend (json.md).
+type Kind string
+
+// Kinds of failures.
+const (
+	KindNone               Kind = ""
+	KindConnectionRefused  Kind = "connection_refused"
+	KindConnectionReset    Kind = "connection_reset"
+	KindNoRouteToHost      Kind = "no_route_to_host"
+	KindNetworkUnreachable Kind = "network_unreachable"
+	KindHostUnreachable    Kind = "host_unreachable"
+	KindTimeout            Kind = "timeout"
+	KindDNSFailure         Kind = "dns_failure"
+	KindBadStatus          Kind = "bad_status"
+	KindHTTPError          Kind = "http_error"
+	KindTLSFailure         Kind = "tls_failure"
+	KindProtocolError      Kind = "protocol_error"
+	KindProbeBlocked       Kind = "probe_blocked"
+	KindConfigError        Kind = "config_error"
+	KindLocalError         Kind = "local_error"
+	KindDockerUnhealthy    Kind = "docker_unhealthy"
+	KindDockerStarting     Kind = "docker_starting"
+	KindLeaving            Kind = "leaving"
+	KindOther              Kind = "other"
+)
+
+// EntrypointState is the state of an entrypoint's rotation.
+type EntrypointState string
+
+// Entrypoint states (json.md).
+const (
+	EntrypointOK        EntrypointState = "ok"
+	EntrypointPartial   EntrypointState = "partial"
+	EntrypointPanic     EntrypointState = "panic"
+	EntrypointDown      EntrypointState = "down"
+	EntrypointPending   EntrypointState = "pending"
+	EntrypointUnchecked EntrypointState = "unchecked"
+)
+
+// HealthView is an immutable picture of the health engine. Rev grows with every
+// change in it, applied results included. Sets names the Controller's generation
+// whose placements it shows.
+type HealthView struct {
+	Rev         uint64
+	Sets        uint64
+	Entrypoints map[string]EntrypointHealth // by entrypoint id
+	Checks      []CheckView                 // sorted by ID
+	// Settled is set when every placement of the first sync has a verdict, or its
+	// time for one is over.
+	Settled bool
+	Global  []Diagnostic
+}
+
+// EntrypointHealth is the health of one entrypoint.
+type EntrypointHealth struct {
+	State          EntrypointState
+	Total          int
+	Healthy        int // up or unchecked, and in rotation
+	Unhealthy      int
+	Pending        int
+	Disabled       int // unchecked
+	InRotation     int
+	BackupsServing bool
+	Since          time.Time
+	Rev            uint64
+	Reason         Reason // why nothing serves, or ""
+	Code           string // diagnostic code that closed the route, or ""
+	Explain        string // one sentence
+	Panic          PanicView
+	// DetectionBound is the largest published bound among the checks, 0 without any.
+	DetectionBound time.Duration
+	// ServesWhenDown is the status that clients get now, 0 while it serves.
+	ServesWhenDown int
+	Backends       []BackendHealth // sorted by backend ID
+	History        []Transition    // oldest first, at most 20
+}
+
+// PanicView says whether unverified backends serve, since when and why.
+type PanicView struct {
+	Active bool
+	Mode   PanicMode
+	Since  time.Time // zero unless active
+	Reason string
+}
+
+// BackendHealth is the whole truth about one placement at one moment.
+type BackendHealth struct {
+	Backend        Backend
+	State          State
+	Healthy        *bool // nil when not known (pending, unchecked)
+	InRotation     bool
+	RotationReason RotationReason
+	// Source is the layer that decided: active, provider or none.
+	Source          string
+	Kind            Kind
+	Message         string
+	Since           time.Time
+	LastChecked     time.Time // zero before the first applied result
+	EffectiveWeight int
+	Check           *CheckView // nil when not checked
+	Counters        Counters
+	LastResult      *ProbeResult
+	NextCheckAt     time.Time // zero when none is planned
+	InFlightProbe   bool
+	InFlight        int64
+	Tunnels         int64
+	Hint            string
+	Code            string
+	Explain         string
+	History         []Transition // oldest first, at most 20
+}
+
+// Counters of a placement's active layer.
+type Counters struct {
+	ConsecutiveOK   int
+	ConsecutiveFail int
+	Probes          uint64
+	Failures        uint64
+	Transitions     uint64
+	LateResults     uint64
+}
+
+// ProbeResult is one finished probe.
+type ProbeResult struct {
+	At       time.Time
+	OK       bool
+	Kind     Kind
+	Message  string
+	Status   int    // 0 without one
+	Remote   string // the address dialled
+	Duration time.Duration
+	Phases   Phases
+	Stale    bool // from before the check's content changed
+}
+
+// Phases are the parts of a probe; a negative duration means not reached.
+type Phases struct {
+	DNS, Connect, TLS, FirstByte, Body time.Duration
+}
+
+// Transition is one change of state, for logs, history and events.
+type Transition struct {
+	At         time.Time
+	Rev        uint64
+	Entrypoint string
+	Backend    string // backend id, "" for the entrypoint itself
+	Address    string
+	Container  string
+	Layer      string // active, provider, route
+	From, To   string
+	Cause      string // probe, traffic, provider, config, start
+	Kind       Kind
+	Message    string
+	OK, Fail   int // consecutive counters
+	Threshold  int
+	InRotation bool
+	// Debug marks what is only worth a line at debug level.
+	Debug bool
+}
+
+// CheckView is one distinct check: who shares it, its pace and its bound.
+type CheckView struct {
+	ID             string
+	Check          Check
+	Target         string   // host:port
+	Incarnation    string   // of the backend it probes
+	SharedWith     []string // entrypoint ids, sorted
+	Pace           string   // normal, fast, down
+	NextLaunch     time.Time
+	QueueDelay     time.Duration
+	DetectionBound time.Duration
+	InFlight       bool
+}

@@ -1,0 +1,70 @@
+package route
+
+import "sync/atomic"
+
+// Placement is one backend of one entrypoint. The value is immutable: when the
+// backend's settings change the Controller makes a new Placement that shares Load
+// and Upstream with the old one, as long as the identity (entrypoint, incarnation)
+// is the same.
+type Placement struct {
+	Entrypoint string
+	Backend    Backend
+	Load       *Load
+	Upstream   Upstream
+}
+
+// Key identifies the placement: entrypoint id and incarnation.
+func (p *Placement) Key() PlacementKey {
+	return PlacementKey{Entrypoint: p.Entrypoint, Incarnation: p.Backend.Incarnation}
+}
+
+// PlacementKey is the identity of a placement.
+type PlacementKey struct {
+	Entrypoint  string
+	Incarnation string
+}
+
+// Load counts what a placement carries. It lives as long as the placement's
+// identity and is safe for concurrent use.
+type Load struct {
+	InFlight atomic.Int64 // requests sent and not ended, tunnels included
+	Tunnels  atomic.Int64
+	Requests atomic.Uint64
+	// Served is set at the first response of the backend to real traffic.
+	Served atomic.Bool
+	_      [64 - 25]byte // own cache line: it is written on every request
+}
+
+// Upstream is the live object of the data plane that holds a backend's
+// connections, one per incarnation and transport settings. Its methods never block.
+type Upstream interface {
+	// CloseIdle closes pooled idle connections (a backend went down).
+	CloseIdle()
+	// Retire ends the upstream: idle connections close now, nothing is pooled any
+	// more, and what is in flight when the drain is over is cut.
+	Retire(drain Drain)
+}
+
+// Drain says how long requests and tunnels of a retired upstream may go on.
+type Drain struct {
+	Timeout int64 // nanoseconds; 0 cuts at once
+}
+
+// PlacementSet is what the Controller hands to the health engine for one
+// entrypoint: the whole truth about it. The engine publishes its rotation in Cell.
+type PlacementSet struct {
+	Entrypoint *Entrypoint
+	Cell       *RotationCell
+	Placements []*Placement // sorted by backend ID
+}
+
+// Outcome is what real traffic saw of a placement. It is reported once per attempt.
+type Outcome struct {
+	Placement *Placement
+	// Kind is "" for success, else how the contact failed.
+	Kind Kind
+	// Transport is set when the failure was one of the connection (dial, TLS,
+	// reset, timeout), not a bad status.
+	Transport bool
+	Status    int // HTTP status of the response, 0 without one
+}

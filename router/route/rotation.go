@@ -1,0 +1,116 @@
+package route
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Member is a placement that is in rotation now.
+type Member struct {
+	Placement *Placement
+	Weight    int // effective, at least 1
+	Reason    RotationReason
+}
+
+// Rotation is the immutable set of placements that serve an entrypoint now.
+type Rotation struct {
+	Rev     uint64   // engine-wide, strictly increasing
+	Members []Member // sorted by backend ID; all of one tier
+	// Total is the sum of the members' weights; Uniform is set when all are equal.
+	Total   int
+	Uniform bool
+	Tier    Tier
+	// Panic is set when unverified backends serve because nothing is verified.
+	Panic bool
+	// Reason says why Members is empty; "" otherwise.
+	Reason Reason
+}
+
+// NewRotation completes a rotation from its members: totals and uniformity.
+func NewRotation(rev uint64, tier Tier, members []Member) *Rotation {
+	r := &Rotation{Rev: rev, Tier: tier, Members: members, Uniform: true}
+	for _, m := range members {
+		r.Total += m.Weight
+		r.Uniform = r.Uniform && m.Weight == members[0].Weight
+	}
+	return r
+}
+
+// Tier is the step of the rotation that serves (health.md, "Rotation").
+type Tier uint8
+
+// Tiers, best first.
+const (
+	TierNone Tier = iota
+	TierVerified
+	TierVerifiedBackup
+	TierPending
+	TierPendingBackup
+	TierPanic
+)
+
+// RotationCell is where an entrypoint's rotation is published. It lives as long as
+// the entrypoint's id, survives table swaps, and is safe for concurrent use. The
+// health engine is the only writer of the rotation; the request path reads it.
+type RotationCell struct {
+	current atomic.Pointer[Rotation]
+	retryAt atomic.Int64
+	_       [64 - 16]byte // the cursor is written on every request
+	// Cursor is the picker's turn counter.
+	Cursor atomic.Uint64
+	// Requests in flight for the whole entrypoint (budget of retries).
+	InFlight atomic.Int64
+	Retrying atomic.Int64
+	_        [64 - 24]byte
+}
+
+// Load returns the current rotation, never nil.
+func (c *RotationCell) Load() *Rotation {
+	if r := c.current.Load(); r != nil {
+		return r
+	}
+	return emptyRotation
+}
+
+// emptyRotation stands for "not computed yet"; it is never modified.
+var emptyRotation = &Rotation{Reason: ReasonInitializing, Uniform: true}
+
+// Store publishes a rotation.
+func (c *RotationCell) Store(r *Rotation) { c.current.Store(r) }
+
+// SetRetryAt notes when the next probe may change an empty rotation.
+func (c *RotationCell) SetRetryAt(t time.Time) { c.retryAt.Store(t.UnixNano()) }
+
+// RetryAfter is the whole seconds a client should wait, 1 to 30.
+func (c *RotationCell) RetryAfter(now time.Time) int {
+	at := c.retryAt.Load()
+	if at == 0 {
+		return 1
+	}
+	wait := time.Unix(0, at).Sub(now)
+	return int(min(max((wait+time.Second-1)/time.Second, 1), 30))
+}
+
+// RotationReason says why a backend is in rotation or out of it (json.md).
+type RotationReason string
+
+// Rotation reasons: the first block is in rotation, the second out of it.
+const (
+	InVerified          RotationReason = "verified"
+	InUnchecked         RotationReason = "unchecked"
+	InBackupActive      RotationReason = "backup_active"
+	InPendingNoVerified RotationReason = "pending_no_verified"
+	InPanicAll          RotationReason = "panic_all"
+	InPanicLast         RotationReason = "panic_last"
+	InInitialUp         RotationReason = "initial_up"
+
+	OutProbeFailed           RotationReason = "probe_failed"
+	OutPendingVerifiedExists RotationReason = "pending_verified_exists"
+	OutInitialDown           RotationReason = "initial_down"
+	OutBackupStandby         RotationReason = "backup_standby"
+	OutDockerStarting        RotationReason = "docker_starting"
+	OutDockerUnhealthy       RotationReason = "docker_unhealthy"
+	OutLeaving               RotationReason = "leaving"
+	OutPanicNotSelected      RotationReason = "panic_not_selected"
+	OutPanicOff              RotationReason = "panic_off"
+)

@@ -1,0 +1,43 @@
+package route
+
+import "time"
+
+// Snapshot is all that one provider knows at one moment. It replaces the
+// provider's previous one as a whole.
+type Snapshot struct {
+	Provider    string
+	Entrypoints []*Entrypoint          // sorted by ID
+	Candidates  []CandidateDiagnostics // sorted by candidate id
+	Rejected    []Rejected             // sorted by candidate id
+	Global      []Diagnostic
+	Status      ProviderStatus
+}
+
+// ProviderPhase is the provider's part in /ready.
+type ProviderPhase string
+
+// Provider phases.
+const (
+	PhasePending ProviderPhase = "pending" // not synced yet
+	PhaseReady   ProviderPhase = "ready"
+	PhaseStale   ProviderPhase = "stale"  // synced once, source lost: the table is frozen
+	PhaseFailed  ProviderPhase = "failed" // never synced, source not reachable
+)
+
+// ProviderStatus says how a provider is doing.
+type ProviderStatus struct {
+	Name          string
+	Enabled       bool
+	Configured    bool
+	Connected     bool
+	Phase         ProviderPhase
+	Since         time.Time // of the current Connected value
+	LastSync      time.Time // last complete read of the source
+	EngineVersion string
+	APIVersion    string
+	Candidates    int // containers seen
+	Ignored       int // without any label of ours, or enable=false
+	LastError     string
+	Hint          string // what to do about LastError
+	Notes         []string
+}
