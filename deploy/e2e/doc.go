@@ -1,0 +1,7 @@
+// Package e2e holds the end-to-end tests: the built binary in front of real containers.
+//
+// They need a Docker engine. Without one they are skipped and say so, unless
+// FAIRLEAD_REQUIRE_DOCKER=1 is set, as CI does: then a missing engine is a failure.
+// Every container, network and image that a test makes carries the label
+// fairlead-e2e and is removed at its end.
+package e2e
