@@ -1,0 +1,141 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/containerd/errdefs"
+)
+
+// explain turns an error of a call into words for people. dial is the connection's
+// last dial error, which the client hides; it may be nil. Errors that are classified
+// already and the end of the context pass as they are.
+func explain(err error, dial *net.OpError, ep endpoint, call, api string) error {
+	var known *Problem
+	switch {
+	case err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled):
+		return err
+	case errdefs.IsNotFound(err) && strings.Contains(call, "{id}"):
+		return errNotFound
+	case errdefs.IsPermissionDenied(err):
+		return problem(errors.Join(errDenied, err), deniedHint,
+			"%s is refused (403) by the engine or the socket proxy at %s", call, ep.raw)
+	case versionMessage.MatchString(err.Error()):
+		return explainVersion(err, ep, api)
+	case errors.Is(err, context.DeadlineExceeded):
+		return problem(err, "the engine is hung or overloaded: see `docker info` and its log",
+			"%s got no answer from the engine at %s in time", call, ep.raw)
+	}
+	if dial != nil && failedToConnect(err) {
+		return explainDial(err, dial, ep)
+	}
+	return problem(err, "", "%s at %s: %v", call, ep.raw, err)
+}
+
+const deniedHint = "allow GET on /_ping, /version, /events and /containers in the socket proxy" +
+	" (CONTAINERS=1, EVENTS=1, PING=1, VERSION=1), and NETWORKS=1 for exact network choice"
+
+func failedToConnect(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "cannot connect") || strings.Contains(text, "trying to connect") ||
+		strings.Contains(text, "dial ") || strings.Contains(text, "during connect")
+}
+
+func explainDial(err error, dial *net.OpError, ep endpoint) error {
+	switch {
+	case errors.Is(dial, os.ErrPermission):
+		return problem(err, permissionHint(ep.address),
+			"no permission to open the engine's socket %s as uid %d", ep.address, os.Geteuid())
+	case errors.Is(dial, os.ErrNotExist):
+		return problem(err, "start the engine, mount its socket (-v /var/run/docker.sock:/var/run/docker.sock:ro),"+
+			" or name the right endpoint with --docker or DOCKER_HOST",
+			"there is no engine socket at %s", ep.address)
+	case errors.Is(dial, syscall.ECONNREFUSED) && ep.network == "unix":
+		return problem(err, "is the engine running? A socket that is mounted as a file goes dead when the engine"+
+			" restarts: mount its directory instead (-v /var/run:/var/run:ro)",
+			"nobody listens on the engine's socket %s", ep.address)
+	case errors.Is(dial, syscall.ECONNREFUSED):
+		return problem(err, "is the engine or the socket proxy running, and is this its port?",
+			"connection to the engine at %s refused", ep.raw)
+	case dial.Timeout():
+		return problem(err, "check the address and the firewall", "no answer from the engine at %s", ep.raw)
+	}
+	return problem(err, "check the endpoint (--docker or DOCKER_HOST)",
+		"cannot connect to the engine at %s: %v", ep.raw, dial)
+}
+
+func permissionHint(socket string) string {
+	group := "the group that owns it"
+	if info, err := os.Stat(socket); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			group = fmt.Sprintf("group %d, which owns it (on most systems `docker`)", st.Gid)
+		}
+	}
+	return "run the router with " + group + ": --group-add in Docker, group_add in compose, SupplementaryGroups= in systemd"
+}
+
+// versionMessage matches the engines' refusals of an API version.
+var versionMessage = regexp.MustCompile(
+	`client version ([0-9.]+) is too (old|new)\. (?:Minimum|Maximum) supported API version is ([0-9.]+)`)
+
+// versionError is a refused API version and what the engine would take.
+type versionError struct {
+	cause   error
+	offered string
+	wanted  string
+}
+
+// Error implements error.
+func (e *versionError) Error() string { return e.cause.Error() }
+
+func explainVersion(err error, ep endpoint, api string) error {
+	m := versionMessage.FindStringSubmatch(err.Error())
+	limit, hint := "at least", "update Fairlead: this engine is newer than its client"
+	if m[2] == "new" {
+		limit, hint = "at most", "update the engine: it is older than what Fairlead can speak"
+	}
+	return problem(&versionError{cause: err, offered: api, wanted: m[3]}, hint,
+		"the engine at %s wants API version %s %s, Fairlead offered %s", ep.raw, limit, m[3], m[1])
+}
+
+func isVersionProblem(err error) bool {
+	var v *versionError
+	return errors.As(err, &v)
+}
+
+// suggestedVersion returns the version that the engine named in its refusal, if
+// trying it makes sense.
+func suggestedVersion(err error) string {
+	var v *versionError
+	if !errors.As(err, &v) || v.wanted == v.offered || !within(v.wanted, "1.24", maxAPIVersion) {
+		return ""
+	}
+	return v.wanted
+}
+
+// maxAPIVersion is the newest API version of the client library.
+const maxAPIVersion = "1.51"
+
+func within(version, low, high string) bool {
+	return !olderVersion(version, low) && !olderVersion(high, version)
+}
+
+func olderVersion(a, b string) bool {
+	aMajor, aMinor := splitVersion(a)
+	bMajor, bMinor := splitVersion(b)
+	return aMajor < bMajor || aMajor == bMajor && aMinor < bMinor
+}
+
+func splitVersion(v string) (major, minor int) {
+	a, b, _ := strings.Cut(v, ".")
+	major, _ = strconv.Atoi(a)
+	minor, _ = strconv.Atoi(b)
+	return major, minor
+}

@@ -1,0 +1,314 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"fairlead/router/route"
+)
+
+// Pace of the safety nets.
+const (
+	watchdogInterval = 15 * time.Second
+	resyncInterval   = 60 * time.Second
+	// surveyGap is the shortest time between two looks at the engine's networks.
+	surveyGap = time.Second
+	// firstSince is how far back the first subscription reaches, so that a container
+	// on its way out when the router starts is not taken for a steady one.
+	firstSince = 10 * time.Second
+)
+
+// errSilentStream ends a session whose stream missed a change that a read found.
+var errSilentStream = errors.New("the event stream is silent: a change was found that it did not announce")
+
+// session is one connection to the engine, from subscribing to its end. Everything
+// but the calls to the engine happens in run's goroutine.
+type session struct {
+	w     *watcher
+	eng   engine
+	queue *queue
+	pace  pace
+
+	synced bool
+	// heardAtRead is how many events had come when the last complete read began.
+	heardAtRead uint64
+
+	answers chan answer
+	reads   chan reading
+	failed  chan error
+
+	reading, looking, lookAgain bool
+	lookedAt                    time.Time
+	inFlight                    int
+	wg                          sync.WaitGroup
+}
+
+// reading is the result of a complete read, or of a look at the surroundings alone.
+type reading struct {
+	survey survey
+	full   bool
+	list   []summary
+	err    error
+}
+
+func newSession(w *watcher, eng engine) *session {
+	return &session{
+		w: w, eng: eng, queue: newQueue(),
+		answers: make(chan answer), reads: make(chan reading), failed: make(chan error),
+	}
+}
+
+// run subscribes, reads everything and follows the events until the stream, the
+// engine or ctx ends. It returns after its goroutines.
+func (s *session) run(parent context.Context) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer func() {
+		cancel()
+		s.wg.Wait()
+		s.forgetFlights()
+	}()
+	stream, errs := s.eng.Events(ctx, s.subscribeFrom(time.Now()))
+	s.wg.Go(func() { s.fail(ctx, s.queue.fill(stream, errs)) })
+	s.wg.Go(func() { s.watchdog(ctx) })
+	s.read(ctx, true)
+	return s.loop(ctx)
+}
+
+// subscribeFrom is the engine's time from which events are asked for: the one after
+// the last that was seen.
+func (s *session) subscribeFrom(now time.Time) time.Time {
+	if s.w.since.IsZero() {
+		return now.Add(-firstSince)
+	}
+	return s.w.since.Add(time.Nanosecond)
+}
+
+// fail hands an error to the loop and waits until it is taken.
+func (s *session) fail(ctx context.Context, err error) {
+	if err == nil {
+		err = errors.New("the event stream ended")
+	}
+	select {
+	case s.failed <- err:
+	case <-ctx.Done():
+	}
+}
+
+func (s *session) loop(ctx context.Context) error {
+	resync := time.NewTicker(resyncInterval)
+	defer resync.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		now := time.Now()
+		if err := s.work(ctx, now); err != nil {
+			return err
+		}
+		timer.Reset(s.untilNext(now))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		case <-s.queue.ready:
+			s.takeEvents()
+		case a := <-s.answers:
+			s.takeAnswer(a)
+		case r := <-s.reads:
+			if err := s.takeReading(ctx, r); err != nil {
+				return err
+			}
+		case err := <-s.failed:
+			s.takeEvents() // what came before the end still counts
+			s.flush()
+			return err
+		case <-resync.C:
+			s.read(ctx, true)
+		}
+	}
+}
+
+// work launches inspects that are due and puts a snapshot when its time has come.
+func (s *session) work(ctx context.Context, now time.Time) error {
+	state := s.w.state
+	for _, r := range state.due(now, parallelCalls-s.inFlight) {
+		r.launch(now)
+		s.inFlight++
+		s.wg.Go(func() { s.inspect(ctx, r.id) })
+	}
+	if s.lookAgain && now.Sub(s.lookedAt) >= surveyGap {
+		s.read(ctx, false)
+	}
+	if end := state.nextExpiry(); s.synced && !end.IsZero() && !end.After(now) {
+		s.pace.settle(atOnce, now)
+	}
+	if at := s.deadline(); !at.IsZero() && !at.After(now) {
+		return s.put(now)
+	}
+	return nil
+}
+
+// deadline is when the next snapshot goes out, zero when none is wanted. Before the
+// first complete read ever there is nothing to say; later ones go on telling what
+// leaves while everything is read again.
+func (s *session) deadline() time.Time {
+	if s.w.state.status.LastSync.IsZero() {
+		return s.pace.syncDeadline(s.outstanding())
+	}
+	return s.pace.deadline(s.outstanding())
+}
+
+func (s *session) put(now time.Time) error {
+	end := s.pace.syncDeadline(s.outstanding())
+	complete := !end.IsZero() && !end.After(now)
+	resync := s.synced && complete && !s.pace.announced
+	if complete {
+		s.w.state.connected(s.eng.Versions(), now)
+		s.w.state.synced(now)
+		s.w.resumed(now)
+		s.synced = true
+	}
+	s.pace.done(complete)
+	changed := s.w.put(s.w.frozen(now), complete)
+	if _, heard := s.queue.latest(); changed && resync && heard == s.heardAtRead {
+		return errSilentStream
+	}
+	return nil
+}
+
+// outstanding reports whether an announced container or network is still being read.
+func (s *session) outstanding() bool {
+	return s.reading || s.looking || s.w.state.pending()
+}
+
+// untilNext is how long nothing is to be done without news.
+func (s *session) untilNext(now time.Time) time.Duration {
+	wait := time.Hour
+	earlier := func(at time.Time) {
+		if !at.IsZero() {
+			wait = min(wait, max(at.Sub(now), 0))
+		}
+	}
+	if s.inFlight < parallelCalls {
+		earlier(s.w.state.nextInspect())
+	}
+	if s.synced {
+		earlier(s.w.state.nextExpiry())
+	}
+	if s.lookAgain && !s.looking && !s.reading {
+		earlier(s.lookedAt.Add(surveyGap))
+	}
+	earlier(s.deadline())
+	return wait
+}
+
+func (s *session) takeEvents() {
+	now := time.Now()
+	for _, e := range s.queue.take() {
+		s.pace.note(s.w.state.apply(e, now), now)
+	}
+	if last, heard := s.queue.latest(); heard > 0 && last.At.After(s.w.since) {
+		s.w.since = last.At
+	}
+}
+
+// flush puts what the last events of a stream said.
+func (s *session) flush() {
+	if !s.pace.removal.IsZero() && !s.w.state.status.LastSync.IsZero() {
+		s.w.put(s.w.frozen(time.Now()), false)
+	}
+}
+
+func (s *session) inspect(ctx context.Context, id string) {
+	info, err := s.eng.Inspect(ctx, id)
+	select {
+	case s.answers <- answer{id, info, err}:
+	case <-ctx.Done():
+	}
+}
+
+func (s *session) takeAnswer(a answer) {
+	now := time.Now()
+	s.inFlight--
+	s.pace.settle(s.w.state.answered(a.id, a.info, a.err, now), now)
+	if a.err == nil && (s.w.state.moved(a.info) || s.w.state.unknownNetwork(a.info)) {
+		s.lookAgain = true
+	}
+}
+
+// read starts a complete read (full), or a look at the surroundings, unless one runs.
+func (s *session) read(ctx context.Context, full bool) {
+	if s.reading || !full && s.looking {
+		return // what runs will tell, or the next resync
+	}
+	s.reading, s.looking = full, s.looking || !full
+	_, s.heardAtRead = s.queue.latest()
+	s.lookedAt, s.lookAgain = time.Now(), false
+	s.wg.Go(func() {
+		var r reading
+		r.full = full
+		if r.survey, r.err = look(ctx, s.eng, s.w.provider.self); r.err == nil && full {
+			r.list, r.err = s.eng.List(ctx)
+		}
+		select {
+		case s.reads <- r:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// takeReading takes what was read. An error ends the session: a list that failed says
+// nothing about the containers.
+func (s *session) takeReading(ctx context.Context, r reading) error {
+	if r.full {
+		s.reading = false
+	} else {
+		s.looking = false
+	}
+	if r.err != nil {
+		return fmt.Errorf("reading the engine: %w", r.err)
+	}
+	now := time.Now()
+	s.w.state.surveyedAs(r.survey)
+	if !r.full {
+		s.pace.settle(soon, now)
+		return nil
+	}
+	if !s.synced && s.w.away() {
+		s.w.state.extend(now.Sub(s.w.lostAt))
+		s.w.lostAt = now
+	}
+	s.w.state.listed(r.list)
+	s.pace.sync = now
+	return nil
+}
+
+// watchdog asks for a sign of life: an idle stream sends nothing, and neither does a
+// dead one.
+func (s *session) watchdog(ctx context.Context) {
+	ticker := time.NewTicker(watchdogInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := s.eng.Ping(ctx); err != nil && ctx.Err() == nil {
+				s.fail(ctx, fmt.Errorf("no sign of life: %w", err))
+				return
+			}
+		}
+	}
+}
+
+// forgetFlights takes back the marks of inspects that ended with the session.
+func (s *session) forgetFlights() {
+	for _, r := range s.w.state.records {
+		if r.inFlight {
+			r.inFlight, r.dirty = false, true
+		}
+	}
+	s.w.log.Trace().Str(route.FieldCause, "session").Msg("session ended")
+}

@@ -1,0 +1,166 @@
+package docker
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"time"
+
+	"fairlead/provider/label"
+	"fairlead/router/route"
+)
+
+// snapshot computes everything that the records amount to now. It also plans the next
+// inspect of containers that wait for an address, and forgets those whose retention
+// is over.
+func (s *state) snapshot(now time.Time) route.Snapshot {
+	s.expire(now)
+	var inputs []label.Input
+	var rejected []route.Rejected
+	s.status.Candidates, s.status.Ignored = 0, 0
+	for _, r := range s.records {
+		if !r.removed {
+			s.status.Candidates++
+		}
+		switch {
+		case !r.relevant:
+			if !r.removed {
+				s.status.Ignored++
+			}
+		case !r.inspected:
+			if r.failure != "" {
+				rejected = append(rejected, notInspected(r))
+			}
+		default:
+			inputs = s.input(inputs, r, now)
+		}
+	}
+	grouped := label.Group(inputs, s.claims)
+	s.claims = grouped.Claims
+	rejected = append(rejected, grouped.Rejected...)
+	slices.SortFunc(rejected, func(a, b route.Rejected) int { return cmp.Compare(a.CandidateID, b.CandidateID) })
+	status := s.status
+	status.Notes = slices.Clone(s.notes)
+	return route.Snapshot{
+		Provider:    ProviderName,
+		Entrypoints: grouped.Entrypoints,
+		Candidates:  grouped.Candidates,
+		Rejected:    rejected,
+		Global:      slices.Clone(s.global),
+		Status:      status,
+	}
+}
+
+// expire forgets removed containers whose retention is over.
+func (s *state) expire(now time.Time) {
+	for _, r := range s.records {
+		if r.retained.IsZero() || now.Before(r.retained) {
+			continue
+		}
+		if r.removed {
+			s.forget(r)
+			continue
+		}
+		r.retained = time.Time{} // still listed, but nobody waits for it any more
+	}
+}
+
+func notInspected(r *record) route.Rejected {
+	return route.Rejected{
+		CandidateID: r.id, Name: r.name, Reason: "the engine would not describe it: " + r.failure,
+		Code: "E003", Hint: "see the engine's log; it is asked again",
+	}
+}
+
+// input appends what the grouping sees of one container.
+func (s *state) input(inputs []label.Input, r *record, now time.Time) []label.Input {
+	presence, visible := r.presence(now)
+	if !r.parsed.Enabled {
+		if r.parsed.Rejected == nil {
+			if !r.removed {
+				s.status.Ignored++
+			}
+			return inputs
+		}
+		if r.removed || !stays(r.info.Status) {
+			return inputs // only what runs is worth a word
+		}
+		return append(inputs, label.Input{Candidate: r.candidate, Parsed: r.parsed, Presence: label.Present})
+	}
+	if !visible {
+		return inputs
+	}
+	in := label.Input{Candidate: r.candidate, Parsed: r.parsed, Presence: presence, Health: cmp.Or(r.info.Health, "none")}
+	switch presence {
+	case label.Retained:
+		in.Until = r.retained
+	case label.Paused, label.Restarting, label.NoAddress:
+	case label.Leaving:
+		if r.endpoints == nil {
+			r.endpoints, _ = s.endpoints(r)
+		}
+		in.Endpoints = r.endpoints
+	case label.Present, label.Starting, label.Unhealthy:
+		s.addressed(r, &in, now)
+	}
+	return append(inputs, in)
+}
+
+// stays reports whether a container in that state is there for a while.
+func stays(status string) bool {
+	return status == statusRunning || status == statusPaused || status == statusRestarting
+}
+
+// addressed fills in the endpoints of a running container.
+func (s *state) addressed(r *record, in *label.Input, now time.Time) {
+	endpoints, waiting := s.endpoints(r)
+	in.Endpoints, r.endpoints = endpoints, endpoints
+	if !waiting {
+		if r.failure == "" {
+			r.backoff.Reset()
+		}
+		return
+	}
+	in.Presence, r.endpoints = label.NoAddress, nil
+	if r.again.IsZero() && !r.dirty && !r.inFlight {
+		r.again = now.Add(r.backoff.Next())
+	}
+}
+
+// endpoints finds the address of a container and a port for each declaration.
+func (s *state) endpoints(r *record) (endpoints []label.Endpoint, waiting bool) {
+	place := s.site.place(r.info, r.candidate.Project, r.parsed.Network)
+	endpoints = make([]label.Endpoint, len(r.parsed.Declarations))
+	for i, d := range r.parsed.Declarations {
+		e := label.Endpoint{Host: place.host, Loopback: place.loopback, Diagnostics: slices.Clone(place.diagnostics)}
+		if place.host != "" {
+			name := s.cfg.Label.Prefix + "." + string(d.Protocol) + "." + d.Service + ".port"
+			port, diagnostic := choosePort(d.Protocol, name, d.Backend.Port, place.hostMode, r.info.Exposed)
+			if e.Port = port; port == 0 {
+				e.Host = ""
+			}
+			if diagnostic != nil {
+				e.Diagnostics = append(e.Diagnostics, *diagnostic)
+			}
+		}
+		endpoints[i] = e
+	}
+	return endpoints, place.waiting
+}
+
+// equal reports whether two snapshots say the same to everybody. Times of reads do
+// not count; numbers of containers only count after a complete read (full), so that
+// other people's containers cause no swaps.
+func equal(a, b route.Snapshot, full bool) bool {
+	a.Status.LastSync, b.Status.LastSync = time.Time{}, time.Time{}
+	if !full {
+		a.Status.Candidates, b.Status.Candidates = 0, 0
+		a.Status.Ignored, b.Status.Ignored = 0, 0
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// equalEntrypoints reports whether two snapshots route the same.
+func equalEntrypoints(a, b route.Snapshot) bool {
+	return reflect.DeepEqual(a.Entrypoints, b.Entrypoints)
+}
