@@ -10,7 +10,6 @@ import (
 
 	"fairlead/provider"
 	"fairlead/provider/label"
-	"fairlead/router/route"
 )
 
 // ProviderName is how this provider calls itself in snapshots, answers and logs.

@@ -1,0 +1,227 @@
+package enginetest
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Run creates and starts a container and returns its id.
+func (e *Engine) Run(c Container) string {
+	id := e.Create(c)
+	e.Start(id)
+	return id
+}
+
+// Create makes a container that does not run yet.
+func (e *Engine) Create(c Container) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c.ID == "" {
+		c.ID = HexID("container " + c.Name)
+	}
+	c.Image = cmp.Or(c.Image, "app:latest")
+	c.Status = cmp.Or(c.Status, "created")
+	c.Hostname = cmp.Or(c.Hostname, c.ID[:12])
+	if c.Created.IsZero() {
+		c.Created = time.Now()
+	}
+	if c.NetworkMode == "" {
+		if len(c.Networks) == 0 {
+			c.Networks = []string{"bridge"}
+		}
+		c.NetworkMode = c.Networks[0]
+	}
+	e.containers[c.ID] = &c
+	e.emitContainer(&c, "create", nil)
+	return c.ID
+}
+
+// Start starts a container: it gets its addresses, then the events go out.
+func (e *Engine) Start(ref string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.start(e.must(ref))
+}
+
+func (e *Engine) start(c *Container) {
+	names := c.Networks
+	switch {
+	case c.NetworkMode == "host" || c.NetworkMode == "none":
+		names = []string{c.NetworkMode}
+	case strings.HasPrefix(c.NetworkMode, "container:"):
+		names = nil
+	}
+	for _, name := range names {
+		e.join(c, name)
+		e.emitNetwork(c, name, "connect")
+	}
+	c.Status, c.Started, c.ExitCode = "running", time.Now(), 0
+	e.emitContainer(c, "start", nil)
+}
+
+// Stop ends a container as `docker stop` does, the stop signal first.
+func (e *Engine) Stop(ref string) {
+	e.Signal(ref, "15")
+	e.finish(ref, 0, true)
+}
+
+// Kill ends a container as `docker kill` does.
+func (e *Engine) Kill(ref string) {
+	e.Signal(ref, "9")
+	e.finish(ref, 137, false)
+}
+
+// Die ends a container's process by itself.
+func (e *Engine) Die(ref string, code int) { e.finish(ref, code, false) }
+
+// Signal sends a signal without ending anything (HUP, or a TERM that takes its time).
+func (e *Engine) Signal(ref, signal string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.emitContainer(e.must(ref), "kill", map[string]string{"signal": signal})
+}
+
+// finish ends the process and emits what each generation of engines emits, in its order.
+func (e *Engine) finish(ref string, code int, stopped bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	c.Status, c.Finished, c.ExitCode = "exited", time.Now(), code
+	names := slices.Sorted(maps.Keys(c.endpoints))
+	c.leave()
+	die := func() { e.emitContainer(c, "die", map[string]string{"exitCode": strconv.Itoa(code)}) }
+	if e.style == Docker20 {
+		die()
+	}
+	for _, name := range names {
+		e.emitNetwork(c, name, "disconnect")
+		if e.style == Docker20 {
+			e.emitNetwork(c, name, "disconnect") // seen twice on 20.10
+		}
+	}
+	if stopped {
+		e.emitContainer(c, "stop", nil)
+	}
+	if e.style == Docker29 {
+		die()
+	}
+}
+
+// Restart stops and starts a container.
+func (e *Engine) Restart(ref string) {
+	e.Stop(ref)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	e.start(c)
+	e.emitContainer(c, "restart", nil)
+}
+
+// Crash ends the process and leaves the container between two tries of its restart
+// policy; Start is the next try.
+func (e *Engine) Crash(ref string) {
+	e.finish(ref, 1, false)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.must(ref).Status = "restarting"
+}
+
+// Remove removes a container, killing it first when it runs.
+func (e *Engine) Remove(ref string) {
+	if c, ok := e.Container(ref); ok && c.Status == "running" {
+		e.Kill(ref)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	delete(e.containers, c.ID)
+	e.emitContainer(c, "destroy", nil)
+}
+
+// Pause freezes a container, Unpause thaws it.
+func (e *Engine) Pause(ref string) { e.change(ref, "paused", "pause") }
+
+// Unpause thaws a container.
+func (e *Engine) Unpause(ref string) { e.change(ref, "running", "unpause") }
+
+func (e *Engine) change(ref, status, action string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	c.Status = status
+	e.emitContainer(c, action, nil)
+}
+
+// Rename gives a container another name.
+func (e *Engine) Rename(ref, name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	old := "/" + c.Name
+	c.Name = name
+	e.emitContainer(c, "rename", map[string]string{"oldName": old})
+}
+
+// SetHealth sets the state of the HEALTHCHECK. "starting" makes no event, as on
+// real engines.
+func (e *Engine) SetHealth(ref, health string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	c.Health = health
+	if health != "starting" {
+		e.emitContainer(c, "health_status: "+health, nil)
+	}
+}
+
+// Probe emits the three events that each run of a HEALTHCHECK makes.
+func (e *Engine) Probe(ref string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	for _, action := range []string{"exec_create: /app healthcheck", "exec_start: /app healthcheck", "exec_die"} {
+		e.emitContainer(c, action, nil)
+	}
+}
+
+// Connect attaches a running container to a network.
+func (e *Engine) Connect(ref, network string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	e.join(c, network)
+	c.Networks = append(slices.Clone(c.Networks), network)
+	e.emitNetwork(c, network, "connect")
+}
+
+// Disconnect takes a container off a network.
+func (e *Engine) Disconnect(ref, network string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.must(ref)
+	e.emitNetwork(c, network, "disconnect")
+	if e.style == Docker20 {
+		e.emitNetwork(c, network, "disconnect")
+	}
+	delete(c.endpoints, network)
+	c.Networks = slices.DeleteFunc(slices.Clone(c.Networks), func(n string) bool { return n == network })
+}
+
+// Edit changes a container behind the stream's back.
+func (e *Engine) Edit(ref string, change func(*Container)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change(e.must(ref))
+}
+
+func (e *Engine) must(ref string) *Container {
+	c := e.find(ref)
+	if c == nil {
+		panic("enginetest: no container " + ref)
+	}
+	return c
+}
