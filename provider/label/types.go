@@ -60,11 +60,14 @@ type Declaration struct {
 	// Set names the keys (lower case, relative to the service) that labels set;
 	// conflicts (W111) are found with it.
 	Set map[string]string // key -> value for comparison, never shown
+	// Diagnostics are those of Parsed.Diagnostics that are about this declaration.
+	Diagnostics []route.Diagnostic
 }
 
 // BackendOptions are the settings that belong to each backend alone.
 type BackendOptions struct {
 	Port        uint16 // 0: not set by a label
+	CheckPort   uint16 // healthCheck.port, 0: the backend's
 	Scheme      route.Scheme
 	TLS         route.BackendTLS
 	DialTimeout time.Duration
@@ -107,12 +110,14 @@ type Input struct {
 	Health    string // Docker's word for display: none, starting, healthy, unhealthy
 }
 
-// ClaimKey identifies a claim over recreates: (protocol, service, owner, matchers).
+// ClaimKey identifies a claim over recreates: (protocol, service, owner,
+// matchers), the owner being a compose project and service where there are such.
 type ClaimKey struct {
-	Protocol route.Protocol
-	Service  string
-	Owner    string // compose project, else the provider
-	Match    string // route.Match.Key
+	Protocol       route.Protocol
+	Service        string
+	Owner          string // compose project, else "@" and the provider's name
+	ComposeService string // service in the compose file, "" without
+	Match          string // route.Match.Key
 }
 
 // Claims says since when each claim has been held. Group returns the next value;

@@ -1,0 +1,183 @@
+package label
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/router/route"
+)
+
+// groupKey identifies an entrypoint: containers that agree on it share one.
+type groupKey struct {
+	protocol route.Protocol
+	service  string
+	match    string
+}
+
+// owner is who a container's claims belong to: a compose service of a project, or
+// the provider for containers without compose.
+type owner struct{ project, service string }
+
+func ownerOf(c *Candidate) owner {
+	if c.Project == "" {
+		return owner{project: "@" + c.Provider}
+	}
+	return owner{c.Project, c.Service}
+}
+
+// member is one declaration of one candidate in a group.
+type member struct {
+	in       *Input
+	decl     *Declaration
+	endpoint Endpoint
+	owner    owner
+}
+
+func (m *member) name() string { return shorten(cmp.Or(m.in.Candidate.Name, m.in.Candidate.ID), 100) }
+
+// newer orders members by the age of their containers, the newest first.
+func newer(a, b *member) int {
+	return cmp.Or(b.in.Candidate.Created.Compare(a.in.Candidate.Created),
+		strings.Compare(b.in.Candidate.ID, a.in.Candidate.ID))
+}
+
+// group is an entrypoint in the making.
+type group struct {
+	key     groupKey
+	members []*member // in the order of candidate ids
+	id      string
+	claim   time.Time
+	owner   owner   // of the oldest claim: it decides the options
+	decider *member // its newest container
+	notes   []route.Diagnostic
+}
+
+// grouping is the work of one call of Group.
+type grouping struct {
+	groups map[groupKey]*group
+	sorted []*group // by key
+	notes  map[string][]route.Diagnostic
+	out    Grouped
+}
+
+// Group makes entrypoints of the declarations of all candidates of one provider, by
+// the rules of labels.md, "Conflicts". It is deterministic: neither the order of the
+// input nor the time of a call matters. in and claims are not changed; the result
+// shares maps and slices with in.
+func Group(in []Input, claims Claims) Grouped {
+	g := &grouping{
+		groups: map[groupKey]*group{},
+		notes:  map[string][]route.Diagnostic{},
+		out:    Grouped{Claims: make(Claims, len(claims))},
+	}
+	ordered := make([]*Input, len(in))
+	for i := range in {
+		ordered[i] = &in[i]
+	}
+	slices.SortStableFunc(ordered, func(a, b *Input) int { return strings.Compare(a.Candidate.ID, b.Candidate.ID) })
+	for _, input := range ordered {
+		g.add(input)
+	}
+	g.sorted = slices.SortedFunc(maps.Values(g.groups), func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.key.protocol, b.key.protocol), cmp.Compare(a.key.service, b.key.service), cmp.Compare(a.key.match, b.key.match))
+	})
+	for _, grp := range g.sorted {
+		g.decide(grp, claims)
+	}
+	g.name()
+	for _, grp := range g.sorted {
+		g.out.Entrypoints = append(g.out.Entrypoints, g.entrypoint(grp))
+	}
+	slices.SortFunc(g.out.Entrypoints, func(a, b *route.Entrypoint) int { return strings.Compare(a.ID, b.ID) })
+	for _, input := range ordered {
+		g.diagnostics(input)
+	}
+	return g.out
+}
+
+// add sorts a candidate's declarations into groups.
+func (g *grouping) add(in *Input) {
+	if in.Parsed.Rejected != nil {
+		g.out.Rejected = append(g.out.Rejected, *in.Parsed.Rejected)
+	}
+	if !in.Parsed.Enabled {
+		return
+	}
+	for i := range in.Parsed.Declarations {
+		d := &in.Parsed.Declarations[i]
+		if d.Refused != "" {
+			continue
+		}
+		m := &member{in: in, decl: d, owner: ownerOf(&in.Candidate)}
+		if i < len(in.Endpoints) {
+			m.endpoint = in.Endpoints[i]
+		}
+		key := groupKey{d.Protocol, d.Service, d.Match.Key()}
+		grp := g.groups[key]
+		if grp == nil {
+			grp = &group{key: key}
+			g.groups[key] = grp
+		}
+		grp.members = append(grp.members, m)
+	}
+}
+
+// decide settles the claims of a group: who holds the oldest one, and which of its
+// containers decides the options. A stopped container whose claim has a living one
+// again is dropped.
+func (g *grouping) decide(grp *group, claims Claims) {
+	since := map[owner]time.Time{}
+	alive := map[owner]bool{}
+	for _, m := range grp.members {
+		first, known := since[m.owner]
+		if !known {
+			first = claims[g.claimKey(grp, m.owner)]
+		}
+		if created := m.in.Candidate.Created; first.IsZero() || created.Before(first) {
+			first = created
+		}
+		since[m.owner] = first
+		alive[m.owner] = alive[m.owner] || m.in.Presence != Retained
+	}
+	oldest := true
+	for o, t := range since {
+		g.out.Claims[g.claimKey(grp, o)] = t
+		if oldest || olderClaim(t, o, grp.claim, grp.owner) {
+			grp.claim, grp.owner, oldest = t, o, false
+		}
+	}
+	grp.members = slices.DeleteFunc(grp.members, func(m *member) bool {
+		return m.in.Presence == Retained && alive[m.owner]
+	})
+	for _, m := range grp.members {
+		if m.owner == grp.owner && (grp.decider == nil || newer(m, grp.decider) < 0) {
+			grp.decider = m
+		}
+	}
+}
+
+func olderClaim(t time.Time, o owner, than time.Time, other owner) bool {
+	return cmp.Or(t.Compare(than), strings.Compare(o.project, other.project), strings.Compare(o.service, other.service)) < 0
+}
+
+func (g *grouping) claimKey(grp *group, o owner) ClaimKey {
+	return ClaimKey{
+		Protocol: grp.key.protocol, Service: grp.key.service,
+		Owner: o.project, ComposeService: o.service, Match: grp.key.match,
+	}
+}
+
+// diagnostics gathers all findings about a candidate.
+func (g *grouping) diagnostics(in *Input) {
+	id := in.Candidate.ID
+	list := slices.Concat(in.Parsed.Diagnostics, g.notes[id])
+	for i := range in.Endpoints {
+		list = append(list, in.Endpoints[i].Diagnostics...)
+	}
+	if list = sortDiagnostics(list); len(list) > 0 {
+		g.out.Candidates = append(g.out.Candidates, route.CandidateDiagnostics{CandidateID: id, Diagnostics: list})
+	}
+}

@@ -1,0 +1,117 @@
+package label
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlead/router/route"
+)
+
+// maxDiagnostics bounds what one candidate can make us say.
+const maxDiagnostics = 256
+
+// report collects the findings about one declaration or candidate.
+type report struct {
+	list    []route.Diagnostic
+	dropped int
+}
+
+// add notes a finding about a label. value must already be fit to be shown.
+func (r *report) add(code, label, value, hint, format string, args ...any) {
+	if len(r.list) >= maxDiagnostics {
+		r.dropped++
+		return
+	}
+	d := route.Diagnose(code, shorten(hint, shownMessage), format, args...)
+	d.Message = shorten(d.Message, shownMessage)
+	d.Label = shorten(label, shownLabel)
+	d.Value = value
+	r.list = append(r.list, d)
+}
+
+// sorted returns the findings in label order, without duplicates.
+func (r *report) sorted() []route.Diagnostic {
+	list := sortDiagnostics(r.list)
+	if r.dropped > 0 {
+		list = append(list, route.Diagnose("W013", "correct the labels above first", "%d more findings are not shown", r.dropped))
+	}
+	return list
+}
+
+// sortDiagnostics sorts by label, then code, and removes duplicates. The argument
+// is not changed; the result of nothing is nil.
+func sortDiagnostics(list []route.Diagnostic) []route.Diagnostic {
+	if len(list) == 0 {
+		return nil
+	}
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b route.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Value, b.Value), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Hint, b.Hint))
+	})
+	return slices.Compact(list)
+}
+
+// entry is one label as it was found.
+type entry struct {
+	label string // the whole key, as written
+	text  string // the value, trimmed
+	key   *Key
+	param string // what the user chose in a family, as written
+}
+
+// scope reads the labels of one (protocol, service) with diagnostics.
+type scope struct {
+	report
+	cfg     *Config
+	decl    *Declaration
+	prefix  string           // "sozune.http.web."
+	entries map[string]entry // by folded name
+}
+
+// get returns the label of a key.
+func (s *scope) get(name string) (entry, bool) {
+	e, ok := s.entries[fold(name)]
+	return e, ok
+}
+
+// label is how a key is written in full, for texts about labels that are not there.
+func (s *scope) label(name string) string { return s.prefix + name }
+
+// bad notes a value that cannot be used. used says what happens instead.
+func (s *scope) bad(e entry, problem, used string) {
+	s.add(e.key.BadValue, e.label, show(e.key, e.text),
+		fmt.Sprintf("set %s to %s, or remove the label", e.key.Name, e.key.Accepts), "%s: %s", problem, used)
+}
+
+// badDefault is bad with the key's default as what is used.
+func (s *scope) badDefault(e entry, problem error) {
+	used := "the label has no effect"
+	if e.key.Default != "" {
+		used = "the default, " + e.key.Default + ", is used"
+	}
+	s.bad(e, problem.Error(), used)
+}
+
+// read returns the value of a working key, or its default when the label is missing
+// or wrong. parse never fails for the default.
+func read[T any](s *scope, name string, parse func(values, string) (T, error)) T {
+	k := catalog.must(s.decl.Protocol, name)
+	if e, ok := s.get(name); ok {
+		v, err := parse(k.values, e.text)
+		if err == nil {
+			return v
+		}
+		s.badDefault(e, err)
+	}
+	v, _ := parse(k.values, k.Default) // "" means the zero value
+	return v
+}
+
+func asBool(_ values, text string) (bool, error) { return parseBool(text) }
+
+func asInt(v values, text string) (int, error) {
+	n, err := v.integer(text)
+	return int(n), err
+}
