@@ -1,0 +1,179 @@
+package router
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+
+	"fairlead/router/route"
+)
+
+// ControllerConfig wires a Controller. Health and Upstreams are required.
+type ControllerConfig struct {
+	Health    Health
+	Upstreams Upstreams
+	// Prepare makes the data plane's part of a route. It is called again only when
+	// the entrypoint's rules, options or protection changed; nil prepares nothing.
+	Prepare func(*route.Entrypoint) any
+	Log     zerolog.Logger
+	// Providers are shown in views before their first snapshot.
+	Providers []route.ProviderStatus
+}
+
+// Controller is the only writer of the table. It merges the providers' snapshots,
+// owns what outlives a table (rotation cells, loads, upstreams) and hands the
+// placements to the health engine.
+type Controller struct {
+	cfg     ControllerConfig
+	table   atomic.Pointer[Table]
+	picture atomic.Pointer[picture]
+
+	// Owned by Run.
+	snapshots  map[string]route.Snapshot
+	objects    objects
+	generation uint64
+
+	mu    sync.Mutex // guards the cached view
+	views viewCache
+}
+
+// viewCache is the last view and what it was made of.
+type viewCache struct {
+	view    *View
+	picture *picture
+}
+
+// NewController returns a Controller with an empty table. It starts nothing.
+func NewController(cfg ControllerConfig) *Controller {
+	c := &Controller{
+		cfg:       cfg,
+		snapshots: map[string]route.Snapshot{},
+		objects: objects{
+			upstreams: cfg.Upstreams,
+			prepare:   cfg.Prepare,
+			live:      map[string]*live{},
+			open:      map[upstreamKey]*sharedUpstream{},
+		},
+	}
+	p := &picture{table: Build(0, nil)}
+	p.describe(cfg.Providers, nil)
+	c.table.Store(p.table)
+	c.picture.Store(p)
+	return c
+}
+
+// Run takes snapshots until ctx or the channel ends, and returns nil. A snapshot
+// replaces its provider's previous one. Run must be called once. The table and all
+// upstreams stay as they are when it returns.
+func (c *Controller) Run(ctx context.Context, in <-chan route.Snapshot) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case s, ok := <-in:
+			if !ok {
+				return nil
+			}
+			c.take(s)
+		}
+	}
+}
+
+// Table returns the current table, never nil: one atomic load.
+func (c *Controller) Table() *Table { return c.table.Load() }
+
+// take brings one snapshot into force.
+func (c *Controller) take(s route.Snapshot) {
+	c.snapshots[s.Provider] = s
+	all := mergeEntrypoints(c.snapshots)
+	was := c.picture.Load()
+	next := &picture{table: was.table, entrypoints: was.entrypoints}
+	next.describe(c.cfg.Providers, c.snapshots)
+	if c.unchanged(all) {
+		if !next.sameDescription(was) {
+			c.picture.Store(next)
+		}
+		return
+	}
+	c.generation++
+	list, diff := c.objects.reconcile(c.generation, all)
+	entries := make([]Entry, len(list))
+	sets := make([]route.PlacementSet, len(list))
+	for i, l := range list {
+		entries[i] = l.entry
+		sets[i] = route.PlacementSet{Entrypoint: l.entry.Entrypoint, Cell: l.entry.Cell, Placements: l.placements}
+	}
+	next.table = Build(c.generation, entries)
+	next.entrypoints = list
+	c.cfg.Health.Apply(c.generation, sets)
+	c.table.Store(next.table)
+	c.picture.Store(next)
+	c.objects.retire(c.generation)
+	c.log(was.table, next.table, diff)
+}
+
+// unchanged reports whether the entrypoints are those of the current table. The
+// first snapshot of a synced provider is a change even without entrypoints: the
+// health engine learns from it that there is nothing to wait for.
+func (c *Controller) unchanged(all []merged) bool {
+	if len(all) != len(c.objects.live) || c.generation == 0 && c.synced() {
+		return false
+	}
+	for i := range all {
+		l := c.objects.live[all[i].entrypoint.ID]
+		if l == nil || !l.same(&all[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Controller) synced() bool {
+	for _, s := range c.snapshots {
+		if p := s.Status.Phase; p != route.PhasePending && p != route.PhaseFailed {
+			return true
+		}
+	}
+	return false
+}
+
+// View returns the current picture of everything. It is made when it is asked for
+// and kept while nothing changes; its generation never goes back.
+func (c *Controller) View() *View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, health := c.consistent()
+	last := &c.views
+	if last.view != nil && last.picture == p && last.view.Health == health {
+		return last.view
+	}
+	var generation uint64
+	if last.view != nil {
+		generation = last.view.Generation
+	}
+	if h := last.view; h == nil || last.picture != p || h.Health.Rev != health.Rev || h.Health.Sets != health.Sets {
+		generation++
+	}
+	last.view, last.picture = p.view(generation, health), p
+	return last.view
+}
+
+// consistent reads a picture and the health of its placements. The two are
+// published one after the other, so it reads again while they differ; it gives up
+// rather than wait for an engine that is busy, and takes what is there.
+func (c *Controller) consistent() (*picture, *route.HealthView) {
+	const attempts = 100
+	for i := 0; ; i++ {
+		p, health := c.picture.Load(), c.cfg.Health.View()
+		if health == nil {
+			health = &route.HealthView{}
+		}
+		if health.Sets == p.table.generation || i == attempts {
+			return p, health
+		}
+		runtime.Gosched()
+	}
+}

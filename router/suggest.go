@@ -1,0 +1,173 @@
+package router
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/router/route"
+)
+
+// maxSuggestions bounds the hints, and the near misses, of an answer.
+const maxSuggestions = 5
+
+// noRoute explains a 404 and says what was perhaps meant.
+func (r *resolver) noRoute(related int) {
+	host := r.asked.host
+	switch {
+	case related > 0:
+		r.say("No route of %s takes this request: 404.", host)
+		r.suggestPaths()
+	case r.view.Table.Len() == 0:
+		r.say("There are no routes at all: 404.")
+		r.suggestProviders()
+	default:
+		r.say("No route takes the host %s: 404.", host)
+		r.suggestHosts()
+	}
+}
+
+func (r *resolver) suggest(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	if len(r.res.Suggestions) < maxSuggestions && !slices.Contains(r.res.Suggestions, s) {
+		r.res.Suggestions = append(r.res.Suggestions, s)
+	}
+}
+
+func (r *resolver) suggestPaths() {
+	for i := range r.res.Candidates {
+		c := &r.res.Candidates[i]
+		r.suggest("%s takes %s: %s", c.Entrypoint, c.Rule.Path, c.Failed.Explain)
+	}
+}
+
+func (r *resolver) suggestProviders() {
+	for _, p := range r.view.Providers {
+		if p.LastError != "" {
+			r.suggest("provider %s: %s%s", p.Name, p.LastError, hint(p.Hint))
+		}
+	}
+	if n := len(r.view.Rejected); n > 0 {
+		r.suggest("%d candidates are not routed; `fairlead validate` says why", n)
+	}
+}
+
+func hint(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+func (r *resolver) suggestHosts() {
+	host := r.asked.host
+	for _, n := range r.nearest() {
+		text := n.host.pattern.Text
+		id := n.route.Entrypoint.ID
+		switch {
+		case n.host.pattern.Kind == route.HostWildcard && "."+host == n.host.pattern.Suffix():
+			r.suggest("%s does not take the apex: add %s to the host label of %s", text, host, id)
+		case n.host.pattern.Kind == route.HostWildcard && strings.HasSuffix(host, n.host.pattern.Suffix()):
+			r.suggest("%s takes one label only: **%s in the host label of %s takes any number", text, n.host.pattern.Suffix(), id)
+		case "www."+text == host || "www."+host == text:
+			r.suggest("%s is routed, %s is not: add it to the host label of %s", text, host, id)
+		default:
+			r.suggest("did you mean %s (%s)?", text, id)
+		}
+	}
+	if len(r.res.Suggestions) == 0 {
+		r.suggest("no known host is near %s; `fairlead route list` shows all", host)
+	}
+}
+
+// nearest returns the routes whose hosts are a slip away from the one asked for,
+// the nearest first.
+func (r *resolver) nearest() []candidate {
+	type near struct {
+		candidate
+		distance int
+	}
+	var list []near
+	for _, rt := range r.view.Table.routes {
+		best := near{distance: -1}
+		for i := range rt.rules.hosts {
+			h := &rt.rules.hosts[i]
+			if d := hostDistance(h, r.asked.host); d >= 0 && (best.distance < 0 || d < best.distance) {
+				best = near{candidate{rule{route: rt}, h}, d}
+			}
+		}
+		if best.distance >= 0 {
+			list = append(list, best)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b near) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.host.pattern.Text, b.host.pattern.Text))
+	})
+	list = list[:min(len(list), maxSuggestions)]
+	out := make([]candidate, len(list))
+	for i := range list {
+		out[i] = list[i].candidate
+	}
+	return out
+}
+
+// hostDistance says how far a host is from a pattern that does not take it; -1 is
+// too far to be a slip.
+func hostDistance(h *compiledHost, host string) int {
+	text := h.pattern.Text
+	switch h.pattern.Kind {
+	case route.HostExact:
+		if "www."+text == host || "www."+host == text {
+			return 0
+		}
+		most := max(2, len(text)/6)
+		if d := editDistance(text, host, most); d <= most {
+			return d
+		}
+	case route.HostWildcard:
+		suffix := h.pattern.Suffix()
+		if "."+host == suffix || strings.HasSuffix(host, suffix) {
+			return 0
+		}
+		if i := strings.IndexByte(host, '.'); i > 0 {
+			if d := editDistance(suffix, host[i:], 2); d <= 2 {
+				return d
+			}
+		}
+	case route.HostRegex, route.HostAny:
+	}
+	return -1
+}
+
+// editDistance counts insertions, deletions, substitutions and swaps of neighbours;
+// more than most is most+1.
+func editDistance(a, b string, most int) int {
+	if len(a)-len(b) > most || len(b)-len(a) > most {
+		return most + 1
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+			least = min(least, row[j])
+		}
+		if least > most+1 {
+			return most + 1
+		}
+		before, last, row = last, row, before
+	}
+	return min(last[len(b)], most+1)
+}
