@@ -38,7 +38,7 @@ func (p *Provider) Collect(ctx context.Context) (route.Snapshot, error) {
 			return route.Snapshot{}, err
 		}
 	}
-	s.synced(time.Now())
+	s.synced(time.Now(), nil)
 	return s.snapshot(time.Now()), nil
 }
 

@@ -14,8 +14,6 @@ import (
 const (
 	watchdogInterval = 15 * time.Second
 	resyncInterval   = 60 * time.Second
-	// surveyGap is the shortest time between two looks at the engine's networks.
-	surveyGap = time.Second
 	// firstSince is how far back the first subscription reaches, so that a container
 	// on its way out when the router starts is not taken for a steady one.
 	firstSince = 10 * time.Second
@@ -41,9 +39,13 @@ type session struct {
 	failed  chan error
 
 	reading, looking, lookAgain bool
-	lookedAt                    time.Time
 	inFlight                    int
-	wg                          sync.WaitGroup
+	// sought are the networks that were looked for because a survey did not show them.
+	sought map[string]bool
+	// ended is why the stream ended while the first read was still running: that read
+	// is worth finishing.
+	ended error
+	wg    sync.WaitGroup
 }
 
 // reading is the result of a complete read, or of a look at the surroundings alone.
@@ -58,6 +60,7 @@ func newSession(w *watcher, eng engine) *session {
 	return &session{
 		w: w, eng: eng, queue: newQueue(),
 		answers: make(chan answer), reads: make(chan reading), failed: make(chan error),
+		sought: map[string]bool{},
 	}
 }
 
@@ -107,6 +110,9 @@ func (s *session) loop(ctx context.Context) error {
 		if err := s.work(ctx, now); err != nil {
 			return err
 		}
+		if s.ended != nil && s.synced {
+			return s.ended
+		}
 		timer.Reset(s.untilNext(now))
 		select {
 		case <-ctx.Done():
@@ -121,9 +127,9 @@ func (s *session) loop(ctx context.Context) error {
 				return err
 			}
 		case err := <-s.failed:
-			s.takeEvents() // what came before the end still counts
-			s.flush()
-			return err
+			if err = s.takeEnd(err); err != nil {
+				return err
+			}
 		case <-resync.C:
 			s.read(ctx, true)
 		}
@@ -138,7 +144,7 @@ func (s *session) work(ctx context.Context, now time.Time) error {
 		s.inFlight++
 		s.wg.Go(func() { s.inspect(ctx, r.id) })
 	}
-	if s.lookAgain && now.Sub(s.lookedAt) >= surveyGap {
+	if s.lookAgain {
 		s.read(ctx, false)
 	}
 	if end := state.nextExpiry(); s.synced && !end.IsZero() && !end.After(now) {
@@ -166,7 +172,7 @@ func (s *session) put(now time.Time) error {
 	resync := s.synced && complete && !s.pace.announced
 	if complete {
 		s.w.state.connected(s.eng.Versions(), now)
-		s.w.state.synced(now)
+		s.w.state.synced(now, s.degraded())
 		s.w.resumed(now)
 		s.synced = true
 	}
@@ -183,6 +189,15 @@ func (s *session) outstanding() bool {
 	return s.reading || s.looking || s.w.state.pending()
 }
 
+// degraded is set when there will be no events at all: everything is then read again
+// every few seconds.
+func (s *session) degraded() error {
+	if errors.Is(s.ended, errDenied) {
+		return s.ended
+	}
+	return nil
+}
+
 // untilNext is how long nothing is to be done without news.
 func (s *session) untilNext(now time.Time) time.Duration {
 	wait := time.Hour
@@ -196,9 +211,6 @@ func (s *session) untilNext(now time.Time) time.Duration {
 	}
 	if s.synced {
 		earlier(s.w.state.nextExpiry())
-	}
-	if s.lookAgain && !s.looking && !s.reading {
-		earlier(s.lookedAt.Add(surveyGap))
 	}
 	earlier(s.deadline())
 	return wait
@@ -214,11 +226,18 @@ func (s *session) takeEvents() {
 	}
 }
 
-// flush puts what the last events of a stream said.
-func (s *session) flush() {
+// takeEnd takes the end of the stream or of the watchdog's patience. It returns nil
+// while a complete read is under way that may still succeed.
+func (s *session) takeEnd(err error) error {
+	s.takeEvents() // what came before the end still counts
+	if !s.synced && s.ended == nil {
+		s.ended = err
+		return nil
+	}
 	if !s.pace.removal.IsZero() && !s.w.state.status.LastSync.IsZero() {
 		s.w.put(s.w.frozen(time.Now()), false)
 	}
+	return err
 }
 
 func (s *session) inspect(ctx context.Context, id string) {
@@ -233,8 +252,11 @@ func (s *session) takeAnswer(a answer) {
 	now := time.Now()
 	s.inFlight--
 	s.pace.settle(s.w.state.answered(a.id, a.info, a.err, now), now)
-	if a.err == nil && (s.w.state.moved(a.info) || s.w.state.unknownNetwork(a.info)) {
-		s.lookAgain = true
+	if a.err != nil {
+		return
+	}
+	if id := s.w.state.unknownNetwork(a.info); id != "" && !s.sought[id] || s.w.state.moved(a.info) {
+		s.sought[id], s.lookAgain = true, true
 	}
 }
 
@@ -245,7 +267,7 @@ func (s *session) read(ctx context.Context, full bool) {
 	}
 	s.reading, s.looking = full, s.looking || !full
 	_, s.heardAtRead = s.queue.latest()
-	s.lookedAt, s.lookAgain = time.Now(), false
+	s.lookAgain = false
 	s.wg.Go(func() {
 		var r reading
 		r.full = full

@@ -2,8 +2,6 @@ package docker
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -48,10 +46,9 @@ type state struct {
 	// followed are the containers whose network another one uses.
 	followed map[string]bool
 
-	site     site
-	surveyed bool
-	notes    []string
-	global   []route.Diagnostic
+	site   site
+	notes  []string
+	global []route.Diagnostic
 
 	claims label.Claims
 	status route.ProviderStatus
@@ -75,10 +72,13 @@ func (s *state) connected(v versions, now time.Time) {
 	s.status.EngineVersion, s.status.APIVersion = v.Engine, v.API
 }
 
-// synced notes a complete read.
-func (s *state) synced(now time.Time) {
+// synced notes a complete read. degraded is what is missing all the same, or nil.
+func (s *state) synced(now time.Time, degraded error) {
 	s.status.Phase, s.status.LastSync = route.PhaseReady, now
 	s.status.LastError, s.status.Hint = "", ""
+	if degraded != nil {
+		s.status.LastError, s.status.Hint = describe(degraded)
+	}
 }
 
 // disconnected notes that the engine is away: everything stays as it was.
@@ -116,12 +116,13 @@ func (s *state) get(id string, labels map[string]string) *record {
 
 // interesting reports whether a change of the container can change a snapshot.
 func (s *state) interesting(r *record) bool {
-	return r.relevant || s.followed[r.id] || r.id == s.site.self.id
+	return r.relevant || s.followed[r.id] || s.followed[r.name] || r.id == s.site.self.id
 }
 
 // listed takes a complete list: every container of interest is inspected, and one
 // that is missing is asked for too, because lists have been wrong.
 func (s *state) listed(list []summary) {
+	s.followAnew()
 	there := make(map[string]bool, len(list))
 	for _, c := range list {
 		there[c.ID] = true
@@ -137,6 +138,16 @@ func (s *state) listed(list []summary) {
 			r.dirty = true
 		default:
 			s.forget(r)
+		}
+	}
+}
+
+// followAnew forgets whom nobody follows any more.
+func (s *state) followAnew() {
+	clear(s.followed)
+	for _, r := range s.records {
+		if target, ok := strings.CutPrefix(r.info.NetworkMode, "container:"); ok && !r.removed {
+			s.followed[target] = true
 		}
 	}
 }
@@ -265,29 +276,25 @@ func (s *state) follow(ref string) {
 	if s.followed[ref] {
 		return
 	}
+	s.followed[ref] = true
 	for id, r := range s.records {
-		if id == ref || r.name == ref || len(ref) >= 12 && strings.HasPrefix(id, ref) {
-			s.followed[id] = true
-			s.followed[ref] = true
+		if id == ref || r.name == ref {
 			r.dirty = r.dirty || !r.inspected
 			return
 		}
 	}
-	r := s.get(ref, nil)
-	s.followed[ref], r.dirty = true, true
+	if containerID.MatchString(ref) {
+		s.get(ref, nil).dirty = true
+	}
 }
 
-// lookup finds a followed container by id, id prefix or name.
+// lookup finds a followed container by its id, or by the name of one that exists.
 func (s *state) lookup(ref string) (inspected, bool) {
 	if r := s.records[ref]; r != nil {
 		return r.info, r.inspected && !r.removed
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.records)) {
-		r := s.records[id]
-		if r.removed || !r.inspected {
-			continue
-		}
-		if r.name == ref || len(ref) >= 12 && strings.HasPrefix(id, ref) {
+	for _, r := range s.records {
+		if r.name == ref && r.inspected && !r.removed {
 			return r.info, true
 		}
 	}

@@ -59,24 +59,23 @@ func (s *state) surveyedAs(v survey) {
 	}
 	s.site.self = v.self
 	s.notes, s.global = v.notes, v.global
-	s.surveyed = true
 	if v.self.id != "" {
 		s.get(v.self.id, nil)
 	}
 }
 
-// unknownNetwork reports whether the container is on a network that the last survey
-// did not show.
-func (s *state) unknownNetwork(in inspected) bool {
-	if s.site.networks == nil || !s.surveyed {
-		return false
+// unknownNetwork returns a network of the container that the last survey did not
+// show, or "".
+func (s *state) unknownNetwork(in inspected) string {
+	if s.site.networks == nil {
+		return ""
 	}
 	for _, a := range in.Networks {
 		if _, known := s.site.networks[a.NetworkID]; a.NetworkID != "" && !known {
-			return true
+			return a.NetworkID
 		}
 	}
-	return false
+	return ""
 }
 
 // moved reports whether the container is the router's own and its networks are not

@@ -13,6 +13,9 @@ const ringSize = 256
 // streamBuffer is how many events real engines keep for a slow reader.
 const streamBuffer = 1024
 
+// slowReaderWait is how long real engines wait for a slow reader.
+const slowReaderWait = 100 * time.Millisecond
+
 // stream is one subscriber.
 type stream struct {
 	events chan Event
@@ -70,7 +73,13 @@ func (e *Engine) offer(s *stream, ev Event) {
 	}
 	select {
 	case s.events <- ev:
+		return
 	default:
+	}
+	// As real engines do: everything waits a moment for the slow reader, then it loses.
+	select {
+	case s.events <- ev:
+	case <-time.After(slowReaderWait):
 		e.dropped++
 	}
 }
