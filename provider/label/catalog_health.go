@@ -11,9 +11,9 @@ func healthKeys() []Key {
 	ms := time.Millisecond
 	return []Key{
 		key("healthCheck", boolean(), "true", "W021", "probe the backends"),
-		key("healthCheck.path", text(2048), "", "W021", "probe by HTTP GET of this path; by TCP connect without it").hideQuery(),
+		key("healthCheck.path", text(maxPath).accepting("a path such as /health"), "", "W021", "probe by HTTP GET of this path; by TCP connect without it").hideQuery(),
 		key("healthCheck.port", integer(1, 65535), "", "W021", "port that is probed; the backend's by default").of(LevelBackend),
-		key("healthCheck.host", text(255), "", "W021", "Host header of the probe; the backend's address by default"),
+		key("healthCheck.host", text(255).accepting("a name or IP address, with a port if need be"), "", "W021", "Host header of the probe; the backend's address by default"),
 		key("healthCheck.headers.<Name>", text(maxHeaderValue), "", "W021", "header of the probe").secret(),
 		key("healthCheck.status", statusList(), "2xx,3xx", "W021", "statuses that pass"),
 		key("healthCheck.interval", span(ms, minInterval, maxInterval), "10s", "W021", "time between probes"),
@@ -24,7 +24,7 @@ func healthKeys() []Key {
 		key("healthCheck.initialDelay", span(ms, 0, 10*time.Minute), "10s", "W021", "time after the container's start in which failures do not count"),
 		key("healthCheck.type", choice("tcp", "http", "tls", "grpc", "websocket"), "", "W021", "kind of probe").later(),
 		key("healthCheck.scheme", choice("http", "https"), "", "W021", "scheme of the probe; the backend's by default").later(),
-		key("healthCheck.sni", text(253), "", "W021", "name in the probe's TLS handshake").later(),
+		key("healthCheck.sni", text(253).accepting("a DNS name"), "", "W021", "name in the probe's TLS handshake").later(),
 		key("healthCheck.method", choice("GET", "HEAD", "OPTIONS"), "GET", "W021", "method of the probe").later(),
 		key("healthCheck.followRedirects", boolean(), "false", "W021", "follow redirects to the same host").later(),
 		key("healthCheck.body.contains", text(maxText), "", "W021", "text that the answer must hold").later(),

@@ -5,7 +5,7 @@ import "time"
 func containerKeys() []Key {
 	return []Key{
 		key("enable", boolean(), "false", "W101", "route this container").of(LevelContainer),
-		key("network", text(255), "", "W009", "Docker network to reach the container by; also tried as <compose project>_<value>").of(LevelContainer),
+		key("network", text(255).accepting("the name of a Docker network"), "", "W009", "Docker network to reach the container by; also tried as <compose project>_<value>").of(LevelContainer),
 	}
 }
 
@@ -33,7 +33,7 @@ func httpKeys() []Key {
 		key("redirectScheme", choice("use_same", "use_http", "use_https"), "use_same", "W006", "scheme of the redirect").later(),
 		key("redirectTemplate", text(maxText), "", "W005", "text of the redirect's location").later().hideQuery(),
 		key("compress", boolean(), "false", "W101", "compress responses").later(),
-		key("errorPages.<code>", text(maxPage), "", "W020", "body of an error answer").later(),
+		key("errorPages.<code>", text(maxPage).accepting("the body for a status from 400 to 599"), "", "W020", "body of an error answer").later(),
 		key("maxBodyBytes", integer(1, 1<<50), "", "W129", "largest request body").later(),
 		key("plugins", list("names, comma separated"), "", "W026", "http-wasm plugins").later().secret(),
 		key("plugins.<name>.<key>", text(maxText), "", "W026", "setting of a plugin").later().secret(),
@@ -44,9 +44,9 @@ func backendHTTPKeys() []Key {
 	return []Key{
 		key("port", integer(1, 65535), "", "W001", "port of the backend").of(LevelBackend),
 		key("scheme", choice("http", "https", "h2c"), "http", "W109", "protocol spoken to the backend").of(LevelBackend),
-		key("backendTLS.serverName", text(253), "", "W109", "name in the TLS handshake with the backend; its host by default").of(LevelBackend),
+		key("backendTLS.serverName", text(253).accepting("a DNS name"), "", "W109", "name in the TLS handshake with the backend; its host by default").of(LevelBackend),
 		key("backendTLS.insecureSkipVerify", boolean(), "false", "W109", "accept any certificate of the backend").of(LevelBackend),
-		key("backendTLS.ca", text(255), "", "W109", "name of a CA in the configuration; the system's by default").of(LevelBackend),
+		key("backendTLS.ca", text(255).accepting("the name of a CA in the configuration"), "", "W109", "name of a CA in the configuration; the system's by default").of(LevelBackend),
 		key("dialTimeout", span(time.Millisecond, time.Millisecond, 5*time.Minute), "2s", "W129", "one contact with a backend").of(LevelBackend),
 		key("weight", integer(0, 65535), "100", "W027", "share of the traffic; 0 is a backup").of(LevelBackend),
 		key("backup", boolean(), "false", "W027", "weight 0 by another name").of(LevelBackend),
@@ -70,7 +70,7 @@ func backendHTTPKeys() []Key {
 func protectionKeys() []Key {
 	return []Key{
 		key("auth.basic", list("user:hash, comma separated"), "", "W007", "users of HTTP basic authentication").protects().secret(),
-		key("auth.basicFile", text(255), "", "E104", "name of a secret file with users, declared in the configuration").protects(),
+		key("auth.basicFile", text(255).accepting("the name of a secret file in the configuration"), "", "E104", "name of a secret file with users, declared in the configuration").protects(),
 		key("wwwAuthenticate", text(255), "", "W007", "realm of the authentication").later(),
 		key("forwardAuth.address", webAddress(), "", "W019", "URL that decides about each request").protects().hideQuery(),
 		key("forwardAuth.responseHeaders", list("header names, comma separated"), "", "W019", "headers of its answer that are copied to the request").protects(),

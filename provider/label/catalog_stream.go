@@ -4,7 +4,7 @@ import "time"
 
 func streamKeys() []Key {
 	return []Key{
-		key("entrypoint", text(255), "", "E005", "name of a listener in the configuration; required"),
+		key("entrypoint", text(255).accepting("the name of a listener in the configuration"), "", "E005", "name of a listener in the configuration; required"),
 		key("port", integer(1, 65535), "", "W001", "port of the backend; 8080 for tcp, required for udp").of(LevelBackend),
 		key("priority", integer(-1<<31, 1<<31-1), "0", "W002", "higher wins among routes that match"),
 		key("weight", integer(0, 65535), "100", "W027", "share of the traffic; 0 is a backup").of(LevelBackend),

@@ -48,9 +48,9 @@ func (s *scope) checkTimeout(interval time.Duration) time.Duration {
 	if !ok || e.key.values.problem(e.text) != nil {
 		return min(t, interval)
 	}
-	if t > interval {
-		s.add("I107", e.label, show(e.key, e.text), "set "+e.label+" to "+short(interval)+" or less",
-			"longer than the interval of %s: probes never overlap, so the next one waits", short(interval))
+	if pace := max(interval, s.cfg.tick()); t > pace {
+		s.add("I107", e.label, show(e.key, e.text), "set "+e.label+" to "+short(pace)+" or less",
+			"longer than the interval of %s: probes never overlap, so the next one waits", short(pace))
 	}
 	return t
 }

@@ -28,6 +28,14 @@ func ownerOf(c *Candidate) owner {
 	return owner{c.Project, c.Service}
 }
 
+// born is when a container came into being, as far as that is known.
+func (c *Candidate) born() time.Time {
+	if c.Created.IsZero() {
+		return c.Started
+	}
+	return c.Created
+}
+
 // member is one declaration of one candidate in a group.
 type member struct {
 	in       *Input
@@ -40,7 +48,7 @@ func (m *member) name() string { return shorten(cmp.Or(m.in.Candidate.Name, m.in
 
 // newer orders members by the age of their containers, the newest first.
 func newer(a, b *member) int {
-	return cmp.Or(b.in.Candidate.Created.Compare(a.in.Candidate.Created),
+	return cmp.Or(b.in.Candidate.born().Compare(a.in.Candidate.born()),
 		strings.Compare(b.in.Candidate.ID, a.in.Candidate.ID))
 }
 
@@ -60,6 +68,7 @@ type grouping struct {
 	groups map[groupKey]*group
 	sorted []*group // by key
 	notes  map[string][]route.Diagnostic
+	kept   map[*Input]bool // has a place in some group
 	out    Grouped
 }
 
@@ -71,6 +80,7 @@ func Group(in []Input, claims Claims) Grouped {
 	g := &grouping{
 		groups: map[groupKey]*group{},
 		notes:  map[string][]route.Diagnostic{},
+		kept:   map[*Input]bool{},
 		out:    Grouped{Claims: make(Claims, len(claims))},
 	}
 	ordered := make([]*Input, len(in))
@@ -136,8 +146,8 @@ func (g *grouping) decide(grp *group, claims Claims) {
 		if !known {
 			first = claims[g.claimKey(grp, m.owner)]
 		}
-		if created := m.in.Candidate.Created; first.IsZero() || created.Before(first) {
-			first = created
+		if born := m.in.Candidate.born(); first.IsZero() || born.Before(first) {
+			first = born
 		}
 		since[m.owner] = first
 		alive[m.owner] = alive[m.owner] || m.in.Presence != Retained
@@ -153,6 +163,7 @@ func (g *grouping) decide(grp *group, claims Claims) {
 		return m.in.Presence == Retained && alive[m.owner]
 	})
 	for _, m := range grp.members {
+		g.kept[m.in] = true
 		if m.owner == grp.owner && (grp.decider == nil || newer(m, grp.decider) < 0) {
 			grp.decider = m
 		}
@@ -170,8 +181,12 @@ func (g *grouping) claimKey(grp *group, o owner) ClaimKey {
 	}
 }
 
-// diagnostics gathers all findings about a candidate.
+// diagnostics gathers all findings about a candidate; those of a stopped one end
+// with its last place in a group.
 func (g *grouping) diagnostics(in *Input) {
+	if in.Presence == Retained && !g.kept[in] {
+		return
+	}
 	id := in.Candidate.ID
 	list := slices.Concat(in.Parsed.Diagnostics, g.notes[id])
 	for i := range in.Endpoints {

@@ -35,10 +35,7 @@ func (g *grouping) entrypoint(grp *group) *route.Entrypoint {
 		}
 		e.Backends = append(e.Backends, m.backend(d.decl.Check))
 	}
-	e.Diagnostics = sortDiagnostics(list)
-	if len(e.Diagnostics) > maxDiagnostics {
-		e.Diagnostics = e.Diagnostics[:maxDiagnostics]
-	}
+	e.Diagnostics = (&report{list: list}).sorted()
 	uniqueIDs(e.Backends)
 	return e
 }

@@ -166,11 +166,12 @@ func (f *found) doubled(r *report) {
 		}
 		s := f.services[serviceKey{route.Protocol(fold(segments[0])), segments[1]}]
 		first := s.entries[fold(segments[2])]
-		s.add("W103", e.label, show(e.key, e.text), hint, text, shorten(first.label, shownLabel))
 		if e.key != nil && e.key.Name == "matchClientIP" {
 			s.decl.Match.ClientIPs, s.decl.Match.ClientNobody = nil, true
-			s.add("E112", e.label, "", "remove one of the two labels", "two lists of clients: the route applies to nobody")
+			s.add("E112", e.label, show(e.key, e.text), hint, "%s is the same key in another case with another list: the route applies to nobody", shorten(first.label, shownLabel))
+			continue
 		}
+		s.add("W103", e.label, show(e.key, e.text), hint, text, shorten(first.label, shownLabel))
 	}
 }
 
@@ -183,11 +184,7 @@ func (f *found) collect(p *Parsed, r *report) {
 		all = append(all, s.decl.Diagnostics...)
 		p.Declarations = append(p.Declarations, *s.decl)
 	}
-	sum := report{list: sortDiagnostics(all), dropped: r.dropped}
-	if over := len(sum.list) - maxDiagnostics; over > 0 {
-		sum.list, sum.dropped = sum.list[:maxDiagnostics], sum.dropped+over
-	}
-	p.Diagnostics = sum.sorted()
+	p.Diagnostics = (&report{list: all, dropped: r.dropped}).sorted()
 }
 
 // sortedEntries returns the labels of a scope in the order of their names.

@@ -33,7 +33,7 @@ func (s *scope) unavailable(e entry) {
 
 // invalid closes the route because a label that protects is wrong.
 func (s *scope) invalid(e entry, format string, args ...any) {
-	s.add("E104", e.label, show(e.key, e.text), fmt.Sprintf("set %s to %s", e.key.Name, e.key.Accepts),
+	s.add("E104", e.label, show(e.key, e.text), fmt.Sprintf("set %s to %s", shorten(e.label, shownLabel), e.key.Accepts),
 		format+": the route answers 503 instead of standing open", args...)
 	s.decl.fail("E104", e.label)
 }

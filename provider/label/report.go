@@ -19,7 +19,11 @@ type report struct {
 
 // add notes a finding about a label. value must already be fit to be shown.
 func (r *report) add(code, label, value, hint, format string, args ...any) {
-	if len(r.list) >= maxDiagnostics {
+	limit := maxDiagnostics
+	if route.SeverityOf(code) == route.SeverityError {
+		limit *= 2 // warnings must not crowd out what removes a route
+	}
+	if len(r.list) >= limit {
 		r.dropped++
 		return
 	}
@@ -30,13 +34,25 @@ func (r *report) add(code, label, value, hint, format string, args ...any) {
 	r.list = append(r.list, d)
 }
 
-// sorted returns the findings in label order, without duplicates.
+// sorted returns the findings in label order, without duplicates and not too many.
 func (r *report) sorted() []route.Diagnostic {
-	list := sortDiagnostics(r.list)
-	if r.dropped > 0 {
-		list = append(list, route.Diagnose("W013", "correct the labels above first", "%d more findings are not shown", r.dropped))
+	list, cut := limitDiagnostics(sortDiagnostics(r.list))
+	if cut += r.dropped; cut > 0 {
+		list = append(list, route.Diagnose("W013", "correct the labels above first", "%d more findings are not shown", cut))
 	}
 	return list
+}
+
+// limitDiagnostics keeps errors before anything else, in label order.
+func limitDiagnostics(list []route.Diagnostic) (kept []route.Diagnostic, cut int) {
+	if len(list) <= maxDiagnostics {
+		return list, 0
+	}
+	bySeverity := slices.Clone(list)
+	slices.SortStableFunc(bySeverity, func(a, b route.Diagnostic) int {
+		return rankOf(a.Severity != route.SeverityError) - rankOf(b.Severity != route.SeverityError)
+	})
+	return sortDiagnostics(bySeverity[:maxDiagnostics]), len(list) - maxDiagnostics
 }
 
 // sortDiagnostics sorts by label, then code, and removes duplicates. The argument
@@ -81,8 +97,12 @@ func (s *scope) label(name string) string { return s.prefix + name }
 
 // bad notes a value that cannot be used. used says what happens instead.
 func (s *scope) bad(e entry, problem, used string) {
+	accepts := e.key.Accepts
+	if e.key.Kind == KindChoice {
+		accepts = "one of " + accepts
+	}
 	s.add(e.key.BadValue, e.label, show(e.key, e.text),
-		fmt.Sprintf("set %s to %s, or remove the label", e.key.Name, e.key.Accepts), "%s: %s", problem, used)
+		fmt.Sprintf("set %s to %s, or remove the label", shorten(e.label, shownLabel), accepts), "%s: %s", problem, used)
 }
 
 // badDefault is bad with the key's default as what is used.

@@ -158,43 +158,46 @@ func (f *found) protocolHint(st stray) string {
 }
 
 // unprotected returns the declarations that a stray label was meant to protect: the
-// service it names, or all of the candidate when it names none.
+// service it names, or all of the candidate when it names none. A service of that
+// name that is not there cannot be protected, and its neighbours are not to blame.
 func (f *found) unprotected(st stray) []*scope {
-	service, written := "", ""
-	switch n := len(st.segments); {
-	case n == 1 && protects(st.segments[0]):
-		written = st.segments[0]
-	case n >= 2 && protects(strings.Join(st.segments[1:], ".")):
-		// sozune.http.auth.basic, or sozune.web.auth.basic without its protocol.
-		service, written = st.segments[0], strings.Join(st.segments[1:], ".")
-	case n == 3 && protects(st.segments[2]):
-		service, written = st.segments[1], st.segments[2]
-	}
-	if written == "" {
+	service, named, ok := aim(st.segments)
+	if !ok {
 		return nil
 	}
-	var all, named []*scope
+	var out []*scope
 	for _, id := range f.order() {
-		s := f.services[id]
-		if id.protocol != route.HTTP {
-			continue
-		}
-		all = append(all, s)
-		if strings.EqualFold(id.service, service) {
-			named = append(named, s)
+		if id.protocol == route.HTTP && (!named || strings.EqualFold(id.service, service)) {
+			out = append(out, f.services[id])
 		}
 	}
-	if len(named) > 0 {
-		return named
+	return out
+}
+
+// aim guesses which service a stray label was meant to protect. named is false when
+// it names none; ok when it looks like a protection at all.
+func aim(segments []string) (service string, named, ok bool) {
+	first := fold(segments[0])
+	known := first == "http" || first == "tcp" || first == "udp"
+	behind := strings.Join(segments[1:], ".")
+	exact, _ := catalog.find(route.HTTP, behind)
+	switch {
+	case len(segments) == 1:
+		return "", false, protects(segments[0])
+	case known && len(segments) == 2, known && segments[1] == "":
+		return "", false, protects(strings.Trim(behind, "."))
+	case exact != nil && exact.Available == Protecting: // sozune.web.auth.basic, without its protocol
+		return segments[0], true, true
+	case len(segments) == 3 && protects(segments[2]):
+		return segments[1], true, true
 	}
-	return all
+	return segments[0], true, !known && protects(behind)
 }
 
 // protects reports whether a key that may be misspelt belongs to a protection.
 func protects(written string) bool {
-	if k, _ := catalog.find(route.HTTP, strings.Trim(written, ".")); k != nil {
+	if k, _ := catalog.find(route.HTTP, written); k != nil {
 		return k.Available == Protecting
 	}
-	written = strings.Trim(written, ".")
 	return meansProtection(catalog.nearest(route.HTTP, written), written)
 }

@@ -97,6 +97,9 @@ func text(limit int64) values {
 	return values{kind: KindText, accepts: fmt.Sprintf("text of up to %d bytes", limit), max: limit, check: plainText}
 }
 
+// accepting replaces the words that say what a value may be.
+func (v values) accepting(words string) values { v.accepts = words; return v }
+
 func list(accepts string) values { return values{kind: KindList, accepts: accepts} }
 
 func path() values { return values{kind: KindPath, accepts: "a path that begins with /"} }
@@ -172,11 +175,10 @@ func compile(expr string) (*regexp.Regexp, error) {
 	case len(expr) > maxRegex:
 		return nil, fmt.Errorf("the expression is longer than %d bytes", maxRegex)
 	}
-	re, err := regexp.Compile(`^(?:` + expr + `)$`)
-	if err != nil {
+	if _, err := regexp.Compile(expr); err != nil { // without the anchors, which nobody wrote
 		return nil, errors.New(shorten(strings.TrimPrefix(err.Error(), "error parsing regexp: "), 80))
 	}
-	return re, nil
+	return regexp.Compile(`^(?:` + expr + `)$`)
 }
 
 func plainText(s string) error {
