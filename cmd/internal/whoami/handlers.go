@@ -1,0 +1,162 @@
+package whoami
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/health", s.health)
+	mux.HandleFunc("/require-auth", s.requireAuth)
+	mux.HandleFunc("/echo", echo)
+	mux.HandleFunc("/bytes", bytes)
+	mux.HandleFunc("/headers", headers)
+	mux.HandleFunc("/sse", s.events)
+	mux.HandleFunc("/ws", s.websocket)
+	mux.HandleFunc("/no-such-page", http.NotFound)
+	mux.HandleFunc("/nope", http.NotFound)
+	mux.HandleFunc("/", s.who)
+	return mux
+}
+
+// who says who answered: `?wait=1s` delays, `?status=503` sets the status.
+func (s *server) who(w http.ResponseWriter, r *http.Request) {
+	if d, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil && !wait(r.Context(), min(d, 10*time.Minute)) {
+		return
+	}
+	status, err := strconv.Atoi(r.URL.Query().Get("status"))
+	if err != nil || status < 200 || status > 599 {
+		status = http.StatusOK
+	}
+	host, _ := os.Hostname()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	for _, line := range [][2]string{
+		{"Name", s.cfg.Name}, {"Hostname", host}, {"Remote", r.RemoteAddr}, {"Method", r.Method},
+		{"Path", r.URL.RequestURI()}, {"Host", r.Host},
+		{"X-Forwarded-For", r.Header.Get("X-Forwarded-For")}, {"X-Forwarded-Proto", r.Header.Get("X-Forwarded-Proto")},
+	} {
+		_, _ = fmt.Fprintf(w, "%s: %s\n", line[0], line[1])
+	}
+}
+
+// health answers 200 or 503; POST ok=0 or ok=1 flips it.
+func (s *server) health(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		s.healthy.Store(r.FormValue("ok") != "0")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if !s.healthy.Load() {
+		http.Error(w, "unhealthy", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = io.WriteString(w, "healthy\n")
+}
+
+// requireAuth answers 200 to the right Authorization header, else 401.
+func (s *server) requireAuth(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.RequireAuth == "" || r.Header.Get("Authorization") != s.cfg.RequireAuth {
+		http.Error(w, "unauthorized", http.StatusUnauthorized)
+		return
+	}
+	_, _ = io.WriteString(w, "authorized\n")
+}
+
+// echo sends the request body back as it comes.
+func echo(w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	_ = rc.EnableFullDuplex()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := r.Body.Read(buffer)
+		if n > 0 {
+			if _, err := w.Write(buffer[:n]); err != nil {
+				return
+			}
+			_ = rc.Flush()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// bytes sends ?n= bytes, 1 GiB at most.
+func bytes(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.ParseInt(r.URL.Query().Get("n"), 10, 64)
+	if err != nil || n < 0 || n > 1<<30 {
+		http.Error(w, "n must be 0 to 1073741824", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
+	_, _ = io.CopyN(w, zeros{}, n)
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+// headers lists the request's header as this backend saw it.
+func headers(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	names := make([]string, 0, len(r.Header))
+	for name := range r.Header {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	_, _ = fmt.Fprintf(w, "Host: %s\n", r.Host)
+	for _, name := range names {
+		_, _ = fmt.Fprintf(w, "%s: %s\n", name, strings.Join(r.Header[name], ", "))
+	}
+}
+
+// events sends one server-sent event each 200 ms until the client leaves or TERM.
+func (s *server) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	rc := http.NewResponseController(w)
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		if _, err := fmt.Fprintf(w, "data: %s %d\n\n", s.cfg.Name, i); err != nil || rc.Flush() != nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		case <-s.stopping:
+			return
+		}
+	}
+}
+
+// websocket echoes every message.
+func (s *server) websocket(w http.ResponseWriter, r *http.Request) {
+	up := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+	conn, err := up.Upgrade(w, r, http.Header{"X-Whoami": {s.cfg.Name}})
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	for {
+		kind, message, err := conn.ReadMessage()
+		if err != nil || conn.WriteMessage(kind, message) != nil {
+			return
+		}
+	}
+}

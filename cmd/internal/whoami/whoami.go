@@ -1,0 +1,129 @@
+// Package whoami is the demo and test workload: a small backend that says who
+// answered and misbehaves on request. It is the hidden command `fairlead whoami`.
+package whoami
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Config says what the workload does.
+type Config struct {
+	Port        int
+	Name        string
+	StartDelay  time.Duration // before it listens
+	IgnoreTerm  bool
+	Drain       time.Duration // how long accepted requests may take after TERM
+	Unhealthy   bool          // /health begins with 503
+	RequireAuth string        // the Authorization that /require-auth wants
+}
+
+// Main runs the workload until TERM and returns the exit code.
+func Main(args []string, stdout, stderr io.Writer, getenv func(string) string) int {
+	cfg, err := parse(args, stderr, getenv)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		return 3
+	}
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if cfg.IgnoreTerm {
+		signal.Ignore(syscall.SIGTERM)
+		signals = signals[:1]
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	defer stop()
+	if !wait(ctx, cfg.StartDelay) {
+		return 0
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":"+strconv.Itoa(cfg.Port))
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "whoami: %v\n", err)
+		return 1
+	}
+	_, _ = fmt.Fprintf(stdout, "whoami %s listens on %s\n", cfg.Name, l.Addr())
+	if err := Run(ctx, cfg, l); err != nil {
+		_, _ = fmt.Fprintf(stderr, "whoami: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer, getenv func(string) string) (Config, error) {
+	var cfg Config
+	host, _ := os.Hostname()
+	name := host
+	if v := getenv("NAME"); v != "" {
+		name = v
+	}
+	port := 80
+	if v, err := strconv.Atoi(getenv("PORT")); err == nil {
+		port = v
+	}
+	delay, _ := time.ParseDuration(getenv("START_DELAY"))
+	f := flag.NewFlagSet("whoami", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&cfg.Port, "port", port, "port to listen on (or PORT)")
+	f.StringVar(&cfg.Name, "name", name, "name in answers (or NAME)")
+	f.DurationVar(&cfg.StartDelay, "start-delay", delay, "wait before listening (or START_DELAY)")
+	f.BoolVar(&cfg.IgnoreTerm, "ignore-term", false, "ignore SIGTERM")
+	f.DurationVar(&cfg.Drain, "drain", 5*time.Second, "time for accepted requests after SIGTERM")
+	f.BoolVar(&cfg.Unhealthy, "unhealthy", getenv("UNHEALTHY") == "1", "/health begins with 503 (or UNHEALTHY=1)")
+	f.StringVar(&cfg.RequireAuth, "require-auth", "", "value of Authorization that /require-auth wants")
+	return cfg, f.Parse(args)
+}
+
+// Run serves until ctx ends and finishes the requests it accepted.
+func Run(ctx context.Context, cfg Config, l net.Listener) error {
+	s := &server{cfg: cfg, stopping: make(chan struct{})}
+	s.healthy.Store(!cfg.Unhealthy)
+	web := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	close(s.stopping)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Drain)
+	defer cancel()
+	if err := web.Shutdown(ending); err != nil {
+		_ = web.Close()
+	}
+	<-served
+	return nil
+}
+
+// wait reports whether the time passed before ctx ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+type server struct {
+	cfg      Config
+	healthy  atomic.Bool
+	stopping chan struct{}
+}
