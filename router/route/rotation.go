@@ -113,4 +113,6 @@ const (
 	OutLeaving               RotationReason = "leaving"
 	OutPanicNotSelected      RotationReason = "panic_not_selected"
 	OutPanicOff              RotationReason = "panic_off"
+	// OutMisconfigured: the entrypoint fails closed, whatever its backends say.
+	OutMisconfigured RotationReason = "misconfigured_protection"
 )
