@@ -105,7 +105,7 @@ func (s *search) list(list []rule) bool {
 		if s.beaten(r) {
 			return false
 		}
-		if !r.route.rules.conditional || applies(&r.route.Entrypoint.Match, s.request) {
+		if r.applies(s.request) {
 			s.best = r
 			return true
 		}
@@ -119,8 +119,7 @@ func (s *search) regexes(list []rule) bool {
 		if s.beaten(r) {
 			return false
 		}
-		rules := r.route.rules
-		if rules.path.re.MatchString(s.path) && (!rules.conditional || applies(&r.route.Entrypoint.Match, s.request)) {
+		if r.route.rules.path.re.MatchString(s.path) && r.applies(s.request) {
 			s.best = r
 			return true
 		}
@@ -151,6 +150,12 @@ func cutAtSegment(path string, n int) string {
 		return path[:n]
 	}
 	return path[:strings.LastIndexByte(path[:n], '/')]
+}
+
+// applies reports whether the rule's conditions hold. Most rules have none, which
+// shows without a look at the route.
+func (r *rule) applies(request Request) bool {
+	return r.place&maxConditions == maxConditions || applies(&r.route.Entrypoint.Match, request)
 }
 
 // applies reports whether the conditions beyond host and path hold.

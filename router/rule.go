@@ -25,11 +25,10 @@ type Route struct {
 // compiledRules are an entrypoint's matchers in the form that the table needs. They
 // depend on its Match alone, so a new table takes them over when it did not change.
 type compiledRules struct {
-	path        compiledPath
-	hosts       []compiledHost // parallel to Match.Hosts
-	conditional bool
-	conditions  string // equal exactly for equal conditions; never shown
-	refused     error  // why no request can ever match, or nil
+	path       compiledPath
+	hosts      []compiledHost // of Match.Hosts, without those that do not compile
+	conditions string         // equal exactly for equal conditions; never shown
+	refused    error          // why no request can ever match, or nil
 }
 
 // compiledPath is a path rule in match-path form.
@@ -52,11 +51,8 @@ type hostLabel struct {
 
 // compile brings an entrypoint's matchers into the table's form.
 func compile(m *route.Match) *compiledRules {
-	c := &compiledRules{
-		conditional: m.Conditions() > 0,
-		hosts:       make([]compiledHost, 0, len(m.Hosts)),
-	}
-	if c.conditional {
+	c := &compiledRules{hosts: make([]compiledHost, 0, len(m.Hosts))}
+	if m.Conditions() > 0 {
 		c.conditions = conditionsKey(m)
 	}
 	c.path, c.refused = compilePath(m.Path)
@@ -172,11 +168,14 @@ type rule struct {
 	route *Route
 }
 
+// maxConditions fills the lowest bits of a place: there it means no conditions.
+const maxConditions = 1<<3 - 1
+
 // place packs steps 2 to 4 of the order, most significant first: kind of host,
 // length of a wildcard's suffix, one label before any depth; kind of path, its
 // length; one that can serve before one that cannot; more conditions first.
 func place(r *Route, host *compiledHost) uint64 {
-	const maxSuffix, maxPath, maxConditions = 1<<8 - 1, 1<<24 - 1, 1<<3 - 1
+	const maxSuffix, maxPath = 1<<8 - 1, 1<<24 - 1
 	p := uint64(host.pattern.Kind)
 	p = p<<8 | uint64(maxSuffix-min(len(host.pattern.Suffix()), maxSuffix))
 	p = p<<1 | bit(host.pattern.Deep())

@@ -46,16 +46,18 @@ type finding struct {
 	diagnostics []route.Diagnostic
 }
 
-// group holds the rules of one host pattern, each list in the total order.
+// group holds the rules of one host pattern, each list in the total order. The
+// fields that most requests need come first: they share a cache line.
 type group struct {
-	best  *rule // the first of all, to skip the group when something better is found
-	mixed bool  // priorities differ: a more specific path does not decide alone
-
-	root    []rule // the prefix "/"
+	root  []rule  // the prefix "/"
+	own   [1]rule // where root lives as long as it has one rule
+	mixed bool    // priorities differ: a more specific path does not decide alone
+	// longest is the number of bytes of the longest prefix.
+	longest int
 	exact   map[string][]rule
-	regex   []rule
 	prefix  map[string][]rule
-	longest int // bytes of the longest prefix
+	regex   []rule
+	best    *rule // the first of all, to skip the group when something better is found
 }
 
 // Build makes the table of all entrypoints that speak HTTP. It is a pure function:
@@ -96,7 +98,7 @@ func (t *Table) add(e *Entry) {
 	r.Prefix = r.rules.path.prefix()
 	for i := range r.rules.hosts {
 		host := &r.rules.hosts[i]
-		t.groupOf(host).add(&rule{priority: e.Entrypoint.Match.Priority, place: place(r, host), route: r})
+		t.groupOf(host).add(rule{priority: e.Entrypoint.Match.Priority, place: place(r, host), route: r})
 	}
 }
 
@@ -163,32 +165,43 @@ func literalSuffix(labels []hostLabel) string {
 	return strings.Join(literal, ".")
 }
 
-func (g *group) add(r *rule) {
+func (g *group) add(r rule) {
 	path := &r.route.rules.path
 	switch {
 	case path.kind == route.PathExact:
 		if g.exact == nil {
 			g.exact = map[string][]rule{}
 		}
-		g.exact[path.value] = append(g.exact[path.value], *r)
+		g.exact[path.value] = append(g.exact[path.value], r)
 	case path.kind == route.PathRegex:
-		g.regex = append(g.regex, *r)
+		g.regex = append(g.regex, r)
+	case path.value == "/" && len(g.root) == 0:
+		g.own[0] = r
+		g.root = g.own[:]
 	case path.value == "/":
-		g.root = append(g.root, *r)
+		g.root = append(g.root, r)
 	default:
 		if g.prefix == nil {
 			g.prefix = map[string][]rule{}
 		}
-		g.prefix[path.value] = append(g.prefix[path.value], *r)
+		g.prefix[path.value] = append(g.prefix[path.value], r)
 		g.longest = max(g.longest, len(path.value))
 	}
-	if g.best == nil {
-		g.best = r
+}
+
+// rank sorts a list and keeps track of the group's best rule and its priorities.
+func (g *group) rank(list []rule) {
+	if len(list) == 0 {
 		return
 	}
-	g.mixed = g.mixed || r.priority != g.best.priority
-	if r.before(g.best) < 0 {
-		g.best = r
+	slices.SortFunc(list, func(a, b rule) int { return a.before(&b) })
+	first, last := &list[0], &list[len(list)-1]
+	if g.best == nil {
+		g.best = first
+	}
+	g.mixed = g.mixed || first.priority != last.priority || first.priority != g.best.priority
+	if first.before(g.best) < 0 {
+		g.best = first
 	}
 }
 
@@ -233,11 +246,10 @@ func (t *Table) finish() {
 	var shadows []shadow
 	for host, g := range t.groups() {
 		for list := range g.lists() {
-			if len(list) < 2 {
-				continue
+			g.rank(list)
+			if len(list) > 1 {
+				shadows = appendShadows(shadows, host, list)
 			}
-			slices.SortFunc(list, func(a, b rule) int { return a.before(&b) })
-			shadows = appendShadows(shadows, host, list)
 		}
 	}
 	t.reportShadows(shadows)
