@@ -10,8 +10,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxHostLength is the longest name in DNS (RFC 1035, section 2.3.4).
-const maxHostLength = 253
+// The longest name and label in DNS (RFC 1035, section 2.3.4).
+const (
+	maxHostLength  = 253
+	maxLabelLength = 63
+)
 
 // CanonicalHost brings a Host header field or an authority into the form in which
 // hosts are compared: lower case, A-labels, without port and without one trailing
@@ -20,6 +23,14 @@ const maxHostLength = 253
 func CanonicalHost(authority string) (string, error) {
 	if authority == "" {
 		return "", errors.New("the host is empty")
+	}
+	if n := canonicalLength(authority); n > 0 && n <= maxHostLength {
+		if n == len(authority) {
+			return authority, nil
+		}
+		if authority[n] == ':' && checkPort(authority[n+1:]) == nil {
+			return authority[:n], nil
+		}
 	}
 	if authority[0] == '[' {
 		return canonicalIPv6(authority)
@@ -31,6 +42,24 @@ func CanonicalHost(authority string) (string, error) {
 		}
 	}
 	return canonicalName(strings.TrimSuffix(host, "."))
+}
+
+// canonicalLength is the length of the name with which an authority begins when the
+// name is canonical already, else 0.
+func canonicalLength(authority string) int {
+	start := 0
+	for i := 0; ; i++ {
+		if i < len(authority) && hostByte(authority[i]) {
+			continue
+		}
+		if i == start || i-start > maxLabelLength {
+			return 0
+		}
+		if i == len(authority) || authority[i] != '.' {
+			return i
+		}
+		start = i + 1
+	}
 }
 
 func canonicalIPv6(authority string) (string, error) {
@@ -107,15 +136,22 @@ func checkLabels(host string) error {
 			if i == start {
 				return errors.New("the host has an empty label")
 			}
-			if i-start > 63 {
-				return errors.New("a label of the host is longer than 63 characters")
+			if i-start > maxLabelLength {
+				return fmt.Errorf("a label of the host is longer than %d characters", maxLabelLength)
 			}
 			start = i + 1
 			continue
 		}
-		if c := host[i]; c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return fmt.Errorf("character %q is not allowed in a host", c)
+		if !hostByte(host[i]) {
+			return fmt.Errorf("character %q is not allowed in a host", host[i])
 		}
 	}
 	return nil
+}
+
+// hostByte reports whether c may stand in a label of a canonical name. Underscores
+// are allowed: compose names services with them.
+func hostByte(c byte) bool {
+	const low, high uint64 = (1<<10-1)<<'0' | 1<<'-', (1<<26-1)<<('a'-64) | 1<<('_'-64)
+	return c < 64 && low>>c&1 == 1 || c >= 64 && c < 128 && high>>(c-64)&1 == 1
 }
