@@ -1,0 +1,556 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead/provider"
+	"fairlead/router/route"
+)
+
+// memory is an engine in memory, for the timing rules: sockets do not work in bubbles.
+type memory struct {
+	mu         sync.Mutex
+	containers map[string]inspected
+	networks   []network
+	events     chan event
+	end        chan error
+	delay      map[string]time.Duration // of inspects, by container
+	listErr    error
+	pingErr    error
+	lists      int
+	inspects   map[string]int
+	dials      int
+	dialErr    error
+}
+
+func newMemory() *memory {
+	return &memory{
+		containers: map[string]inspected{}, events: make(chan event, 4096), end: make(chan error, 1),
+		delay: map[string]time.Duration{}, inspects: map[string]int{},
+	}
+}
+
+func (m *memory) connect(context.Context) (engine, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dials++
+	if m.dialErr != nil {
+		return nil, m.dialErr
+	}
+	return m, nil
+}
+
+func (m *memory) Versions() versions { return versions{"29.7.2", "1.51"} }
+func (m *memory) Close()             {}
+
+func (m *memory) Ping(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pingErr
+}
+
+func (m *memory) Events(ctx context.Context, _ time.Time) (<-chan event, <-chan error) {
+	errs := make(chan error, 1)
+	go func() {
+		select {
+		case err := <-m.end:
+			errs <- err
+		case <-ctx.Done():
+			errs <- ctx.Err()
+		}
+	}()
+	return m.events, errs
+}
+
+func (m *memory) List(context.Context) ([]summary, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lists++
+	var out []summary
+	for _, id := range slices.Sorted(maps.Keys(m.containers)) {
+		out = append(out, summary{ID: id, Name: m.containers[id].Name, Labels: m.containers[id].Labels})
+	}
+	return out, m.listErr
+}
+
+func (m *memory) Inspect(ctx context.Context, id string) (inspected, error) {
+	m.mu.Lock()
+	m.inspects[id]++
+	delay := m.delay[id]
+	m.mu.Unlock()
+	if delay > 0 {
+		sleep(ctx, delay)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c, ok := m.containers[id]; ok {
+		return c, ctx.Err()
+	}
+	return inspected{}, errNotFound
+}
+
+func (m *memory) Networks(context.Context) ([]network, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.networks), nil
+}
+
+// set puts a running container with a route of its own name.
+func (m *memory) set(name string, change ...func(*inspected)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := inspected{
+		ID: name, Name: name, Status: statusRunning, Started: time.Now(), Created: time.Now(), StopTimeout: defaultStopTimeout,
+		Labels:      map[string]string{"sozune.enable": "true", "sozune.http." + name + ".host": name + ".example"},
+		NetworkMode: "edge", Networks: nets(fmt.Sprintf("edge=10.0.0.%d", 2+len(m.containers))), Exposed: []string{"80/tcp"},
+	}
+	if old, ok := m.containers[name]; ok {
+		c = old
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	m.containers[name] = c
+}
+
+func (m *memory) say(action, name string, attrs ...string) {
+	m.mu.Lock()
+	labels := maps.Clone(m.containers[name].Labels)
+	m.mu.Unlock()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for i := 0; i+1 < len(attrs); i += 2 {
+		labels[attrs[i]] = attrs[i+1]
+	}
+	m.events <- event{Type: "container", Action: action, ID: name, Attrs: labels, At: time.Now()}
+}
+
+// begin sets a container and announces its start.
+func (m *memory) begin(name string, change ...func(*inspected)) {
+	m.set(name, change...)
+	m.say("start", name)
+}
+
+func (m *memory) drop(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.containers, name)
+}
+
+func (m *memory) count(name string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.inspects[name]
+}
+
+// bubble runs a provider on a memory in a bubble.
+type bubble struct {
+	t    *testing.T
+	m    *memory
+	out  *provider.Mailbox
+	last route.Snapshot
+	stop func()
+}
+
+func inBubble(t *testing.T, setup func(*memory), test func(*bubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory() // its channels must be the bubble's
+		if setup != nil {
+			setup(m)
+		}
+		p := newProvider(t, "", nil)
+		p.connect = m.connect
+		ctx, cancel := context.WithCancel(t.Context())
+		b := &bubble{t: t, m: m, out: provider.NewMailbox()}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := p.Run(ctx, b.out); err != nil {
+				t.Errorf("Run returned %v", err)
+			}
+		})
+		b.stop = func() { cancel(); wg.Wait() }
+		defer b.stop()
+		synctest.Wait()
+		test(b)
+	})
+}
+
+// next returns how long the next snapshot takes, which must be at most limit.
+func (b *bubble) next(limit time.Duration) time.Duration {
+	b.t.Helper()
+	began := time.Now()
+	timer := time.NewTimer(limit + time.Nanosecond)
+	defer timer.Stop()
+	select {
+	case <-b.out.Ready():
+	case <-timer.C:
+		b.t.Fatalf("no snapshot within %v; the last one is %s", limit, describeSnapshot(b.last))
+	}
+	b.last, _ = b.out.Take()
+	return time.Since(began)
+}
+
+// none checks that no snapshot comes for a while.
+func (b *bubble) none(d time.Duration) {
+	b.t.Helper()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-b.out.Ready():
+		s, _ := b.out.Take()
+		b.t.Fatalf("unexpected snapshot %s\nafter %s", describeSnapshot(s), describeSnapshot(b.last))
+	case <-timer.C:
+	}
+}
+
+func (b *bubble) is(id, want string) {
+	b.t.Helper()
+	if got := of(b.last, id); got != want {
+		b.t.Errorf("%s is %q, want %q", id, got, want)
+	}
+}
+
+func TestOneStartGoesOutAfterTheQuietTimeAlone(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		b.next(0)
+		b.m.begin("a")
+		if took := b.next(time.Second); took != quietTime {
+			t.Errorf("took %v, want %v", took, quietTime)
+		}
+		b.is("http_a", "a=10.0.0.2:80(present)")
+		b.none(30 * time.Second)
+	})
+}
+
+func TestAdditionsAreCollectedForASecondAtMost(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		b.next(0)
+		began := time.Now()
+		go func() {
+			for i := range 30 {
+				b.m.begin(fmt.Sprintf("c%d", i))
+				time.Sleep(50 * time.Millisecond)
+			}
+		}()
+		b.next(2 * time.Second)
+		if took := time.Since(began); took != longestWait {
+			t.Errorf("the first ones went out after %v, want %v", took, longestWait)
+		}
+		if n := len(b.last.Entrypoints); n < 20 {
+			t.Errorf("only %d of them went out together", n)
+		}
+		b.next(2 * time.Second)
+		if len(b.last.Entrypoints) != 30 {
+			t.Errorf("%d went out in the end", len(b.last.Entrypoints))
+		}
+	})
+}
+
+func TestRemovalGoesOutAtOnceAndTakesAnnouncedAdditionsAlong(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("old")
+		m.begin("slow")
+		b.next(0)
+		b.next(quietTime)
+		m.mu.Lock()
+		m.delay["new"], m.delay["late"] = 10*time.Millisecond, 400*time.Millisecond
+		m.mu.Unlock()
+		m.begin("new")
+		m.say("kill", "old", "signal", "15")
+		if took := b.next(time.Second); took != 10*time.Millisecond {
+			t.Errorf("took %v, want the 10 ms of the addition", took)
+		}
+		b.is("http_old", "old=10.0.0.2:80(leaving)")
+		b.is("http_new", "new=10.0.0.4:80(present)")
+		m.begin("late")
+		m.say("kill", "slow", "signal", "9")
+		if took := b.next(time.Second); took != removalWait {
+			t.Errorf("took %v, want %v at most for an addition that is slow", took, removalWait)
+		}
+		b.is("http_slow", "slow=10.0.0.3:80(leaving)")
+		b.is("http_late", "-")
+		b.next(time.Second)
+		b.is("http_late", "late=10.0.0.5:80(present)")
+	})
+}
+
+func TestLeavingEndsWhenTheContainerGoesOnRunning(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a", func(c *inspected) { c.StopTimeout = 2 * time.Minute })
+		b.next(0)
+		b.next(quietTime)
+		m.say("kill", "a", "signal", "TERM")
+		b.next(0)
+		b.is("http_a", "a=10.0.0.2:80(leaving)")
+		// Two resyncs pass and end nothing.
+		if took := b.next(time.Hour); took != 2*time.Minute+leaveGrace {
+			t.Errorf("taken back after %v, want %v", took, 2*time.Minute+leaveGrace)
+		}
+		b.is("http_a", "a=10.0.0.2:80(present)")
+		if m.dials != 1 {
+			t.Errorf("connected %d times", m.dials)
+		}
+	})
+}
+
+func TestRestartEndsLeaving(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a")
+		b.next(0)
+		b.next(quietTime)
+		m.say("kill", "a", "signal", "15")
+		b.next(0)
+		time.Sleep(time.Second)
+		m.begin("a", func(c *inspected) { c.Started = time.Now() })
+		b.next(quietTime)
+		b.is("http_a", "a=10.0.0.2:80(present)")
+	})
+}
+
+func TestEventsOfAnEarlierLifeChangeNothing(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a")
+		b.next(0)
+		b.next(quietTime)
+		for _, action := range []string{"die", "stop"} {
+			m.events <- event{Type: "container", Action: action, ID: "a", Attrs: map[string]string{}, At: time.Now().Add(-time.Hour)}
+		}
+		m.events <- event{Type: "container", Action: "kill", ID: "a", Attrs: map[string]string{"signal": "15"}, At: time.Now().Add(-time.Hour)}
+		b.none(time.Minute / 2)
+	})
+}
+
+func TestOnlyTheStopSignalIsTheBeginningOfTheEnd(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a", func(c *inspected) { c.StopSignal = "SIGQUIT" })
+		b.next(0)
+		b.next(quietTime)
+		m.say("kill", "a", "signal", "1")
+		m.say("kill", "a", "signal", "15")
+		b.none(time.Second)
+		m.say("kill", "a", "signal", "3")
+		b.next(0)
+		b.is("http_a", "a=10.0.0.2:80(leaving)")
+	})
+}
+
+func TestRetentionEnds(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a")
+		m.begin("b")
+		b.next(0)
+		b.next(quietTime)
+		m.drop("a")
+		m.say("destroy", "a")
+		b.next(0)
+		b.is("http_a", "a(retained)")
+		if took := b.next(time.Hour); took != DefaultRetain {
+			t.Errorf("retained for %v", took)
+		}
+		b.is("http_a", "-")
+		b.is("http_b", "b=10.0.0.3:80(present)")
+		m.set("b", func(c *inspected) { c.Status, c.Finished, c.Networks = statusExited, time.Now(), nets("edge=") })
+		m.say("die", "b")
+		b.next(time.Second)
+		if of(b.last, "http_b") != "b(retained)" {
+			b.next(time.Second)
+		}
+		b.is("http_b", "b(retained)")
+		b.next(time.Hour)
+		b.is("http_b", "-")
+		b.none(10 * time.Minute)
+	})
+}
+
+func TestNoAddressIsAskedForWithBackoff(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a", func(c *inspected) { c.Networks = nets("edge=") })
+		b.next(0)
+		b.next(quietTime)
+		b.is("http_a", "a(no_address)")
+		time.Sleep(time.Minute)
+		if n := m.count("a"); n < 15 || n > 40 {
+			t.Errorf("asked %d times in a minute, want about 18", n)
+		}
+		m.set("a", func(c *inspected) { c.Networks = nets("edge=10.0.0.9") })
+		b.next(maxInspectBackoff)
+		b.is("http_a", "a=10.0.0.9:80(present)")
+	})
+}
+
+func TestResyncFindsWhatWasNotAnnouncedAndReopensTheStream(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		b.next(0)
+		m.set("a")
+		if took := b.next(2 * time.Minute); took != resyncInterval {
+			t.Errorf("found after %v, want %v", took, resyncInterval)
+		}
+		b.is("http_a", "a=10.0.0.2:80(present)")
+		time.Sleep(time.Second)
+		if m.dials != 2 {
+			t.Errorf("the silent stream was not reopened: %d connections", m.dials)
+		}
+		b.none(10 * time.Minute)
+		if m.dials != 2 {
+			t.Errorf("a healthy stream was reopened: %d connections", m.dials)
+		}
+	})
+}
+
+func TestWatchdogNoticesADeadEngine(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a")
+		b.next(0)
+		b.next(quietTime)
+		m.mu.Lock()
+		m.pingErr, m.dialErr = errors.New("hung"), problem(nil, "do this", "no engine")
+		m.mu.Unlock()
+		b.next(watchdogInterval + time.Second)
+		if s := b.last.Status; s.Connected || s.Phase != route.PhaseStale || s.LastError != "no engine" || s.Hint != "do this" {
+			t.Errorf("status %+v", s)
+		}
+		b.is("http_a", "a=10.0.0.2:80(present)")
+		before := m.dials
+		b.none(10 * time.Minute)
+		if tries := m.dials - before; tries < 150 || tries > 400 {
+			t.Errorf("tried %d times in ten minutes", tries)
+		}
+		m.mu.Lock()
+		m.pingErr, m.dialErr = nil, nil
+		m.mu.Unlock()
+		b.next(provider.DefaultBackoffMax)
+		if s := b.last.Status; !s.Connected || s.Phase != route.PhaseReady || s.LastError != "" {
+			t.Errorf("status after the return %+v", s)
+		}
+	})
+}
+
+func TestRetentionStandsStillWhileTheEngineIsAway(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a")
+		b.next(0)
+		b.next(quietTime)
+		m.drop("a")
+		m.say("destroy", "a")
+		b.next(0)
+		time.Sleep(10 * time.Second)
+		m.mu.Lock()
+		m.dialErr = errors.New("gone")
+		m.mu.Unlock()
+		m.end <- errors.New("unexpected EOF")
+		b.next(time.Second)
+		b.is("http_a", "a(retained)")
+		b.none(5 * time.Minute)
+		m.mu.Lock()
+		m.dialErr = nil
+		m.mu.Unlock()
+		b.next(5 * time.Second)
+		b.is("http_a", "a(retained)")
+		if took := b.next(time.Hour); took < 45*time.Second || took > 55*time.Second {
+			t.Errorf("gone %v after the return, want about 50 s", took)
+		}
+		b.is("http_a", "-")
+	})
+}
+
+func TestFirstSnapshotWaitsForSlowContainersOnlySoLong(t *testing.T) {
+	inBubble(t, func(m *memory) {
+		m.set("a")
+		m.set("stuck")
+		m.delay["stuck"] = time.Hour
+	}, func(b *bubble) {
+		if took := b.next(time.Minute); took != firstSyncWait {
+			t.Errorf("took %v, want %v", took, firstSyncWait)
+		}
+		b.is("http_a", "a=10.0.0.2:80(present)")
+		b.is("http_stuck", "-")
+	})
+}
+
+func TestSlowContainersHoldUpALaterReadForASecond(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		b.next(0)
+		m.set("a")
+		m.set("stuck")
+		m.delay["stuck"] = time.Hour
+		m.end <- errors.New("cut")
+		b.next(2 * longestWait)
+		b.is("http_a", "a=10.0.0.2:80(present)")
+		b.is("http_stuck", "-")
+	})
+}
+
+func TestRemovalDuringAReadGoesOut(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a")
+		m.begin("b")
+		b.next(0)
+		b.next(quietTime)
+		m.mu.Lock()
+		m.delay["a"], m.delay["b"] = 3*time.Second, 3*time.Second
+		m.mu.Unlock()
+		m.end <- errors.New("cut")
+		time.Sleep(time.Second)
+		m.say("kill", "a", "signal", "15")
+		if took := b.next(time.Second); took != removalWait {
+			t.Errorf("took %v", took)
+		}
+		b.is("http_a", "a=10.0.0.2:80(leaving)")
+	})
+}
+
+func TestLastWordsBeforeTheStreamEndsCount(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		m := b.m
+		m.begin("a")
+		b.next(0)
+		b.next(quietTime)
+		m.mu.Lock()
+		m.dialErr = errors.New("shut down")
+		m.mu.Unlock()
+		m.delay["a"] = time.Minute
+		m.say("die", "a")
+		synctest.Wait()
+		m.end <- errors.New("unexpected EOF")
+		b.next(0)
+		b.is("http_a", "a=10.0.0.2:80(leaving)")
+	})
+}
+
+func TestOrderOfSurveysAndAnswersDoesNotMatter(t *testing.T) {
+	inBubble(t, func(m *memory) { m.networks = []network{{ID: "id-edge", Name: "edge", Driver: "bridge"}} }, func(b *bubble) {
+		m := b.m
+		b.next(0)
+		m.mu.Lock()
+		m.networks = append(m.networks, network{ID: "id-lan", Name: "lan", Driver: "macvlan"})
+		m.mu.Unlock()
+		m.begin("a", func(c *inspected) { c.Networks = nets("lan=10.0.0.2") })
+		b.next(quietTime)
+		b.is("http_a", "a(refused)")
+		m.begin("b", func(c *inspected) { c.Networks = nets("never-listed=10.0.0.3") })
+		b.next(quietTime)
+		b.is("http_b", "b=10.0.0.3:80(present)")
+	})
+}
