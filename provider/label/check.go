@@ -146,8 +146,7 @@ func (s *scope) checkHeaders(path string) (out []route.CheckHeader, host string)
 			s.withoutPath(e)
 			continue
 		}
-		if err := headerProblem(e.param, e.text, maxHeaderValue); err != nil {
-			s.bad(e, err.Error(), "the header is not sent")
+		if !s.goodHeader(e, "the header is not sent") {
 			continue
 		}
 		switch name := fold(e.param); {

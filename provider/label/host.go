@@ -89,9 +89,10 @@ func splitHosts(text string) []string {
 	return out
 }
 
-// closingSlash returns where the expression that opens at i ends, or i when it does not.
+// closingSlash returns where the expression that opens at i ends, or i when it does
+// not. It looks no further than an entry may be long.
 func closingSlash(text string, i int) int {
-	for end := i + 1; end < len(text); end++ {
+	for end := i + 1; end < min(len(text), i+maxHostBytes); end++ {
 		if text[end] == '/' && (end+1 == len(text) || strings.IndexByte("., \t", text[end+1]) >= 0) {
 			return end
 		}
@@ -101,13 +102,8 @@ func closingSlash(text string, i int) int {
 
 // parseHost reads one entry of a host list: Unicode becomes A-labels.
 func parseHost(text string) (route.HostPattern, error) {
-	switch {
-	case len(text) > maxHostBytes:
+	if len(text) > maxHostBytes {
 		return route.HostPattern{}, fmt.Errorf("longer than %d bytes", maxHostBytes)
-	case strings.ContainsAny(text, "@?#"):
-		return route.HostPattern{}, errors.New("a host has no user, query or fragment")
-	case strings.Contains(text, "://"):
-		return route.HostPattern{}, errors.New("a host has no scheme")
 	}
 	ascii, err := toASCII(text)
 	if err != nil {
@@ -145,6 +141,12 @@ func toASCII(text string) (string, error) {
 // labelToASCII leaves ASCII alone: names of compose services hold underscores,
 // which no profile for the public DNS allows.
 func labelToASCII(label string) (string, error) {
+	switch {
+	case strings.ContainsAny(label, "@?#"):
+		return "", errors.New("a host has no user, query or fragment")
+	case strings.Contains(label, "://"):
+		return "", errors.New("a host has no scheme")
+	}
 	if !strings.ContainsFunc(label, func(r rune) bool { return r >= 0x80 }) {
 		return label, nil
 	}

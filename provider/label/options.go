@@ -80,8 +80,7 @@ func (s *scope) headers() []route.HeaderRule {
 		if e.key == nil || !strings.HasPrefix(e.key.Name, "headers.") {
 			continue
 		}
-		if err := headerProblem(e.param, e.text, maxHeaderValue); err != nil {
-			s.bad(e, err.Error(), "the header is left alone")
+		if !s.goodHeader(e, "the header is left alone") {
 			continue
 		}
 		if name := fold(e.param); slices.Contains(blockedHeaders, name) || strings.HasPrefix(name, "x-forwarded-") {
@@ -111,20 +110,28 @@ func directionOf(key string) route.HeaderDirection {
 	return route.OnRequest
 }
 
-// headerProblem checks a field name (RFC 9110, section 5.1) and its value.
-func headerProblem(name, value string, limit int) error {
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
-			return fmt.Errorf("not a header name")
+// goodHeader checks a field name (RFC 9110, section 5.1) and its value, and reports
+// what is wrong with them.
+func (s *scope) goodHeader(e entry, otherwise string) bool {
+	if !isToken(e.param) || len(e.param) > 128 {
+		s.add(e.key.BadValue, e.label, show(e.key, e.text), "rename the label: header names are made of letters, digits and hyphens",
+			"not a header name: %s", otherwise)
+		return false
+	}
+	if err := e.key.values.problem(e.text); err != nil {
+		s.bad(e, err.Error(), otherwise)
+		return false
+	}
+	return true
+}
+
+func isToken(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
 		}
 	}
-	switch {
-	case len(name) > 128:
-		return fmt.Errorf("the header name is longer than 128 bytes")
-	case len(value) > limit:
-		return fmt.Errorf("the value is longer than %d bytes", limit)
-	}
-	return plainText(value)
+	return s != ""
 }
 
 // backend reads what belongs to this container alone.

@@ -239,6 +239,7 @@ func TestWorkingKeys(t *testing.T) {
 	}{
 		{"host=B.example.com.,a.example.com,a.example.com", func(d Declaration) any { return fmt.Sprint(d.Match.Hosts) }, "[a.example.com b.example.com]"},
 		{"host=Bücher.example,*.Straße.de", func(d Declaration) any { return fmt.Sprint(d.Match.Hosts) }, "[*.xn--strae-oqa.de xn--bcher-kva.example]"},
+		{"host=/x?@/.b", func(d Declaration) any { return fmt.Sprint(d.Match.Hosts) }, "[/x?@/.b]"},
 		{"host=/CDN[0-9]{1,2}/.example.com,/a,b/.x", func(d Declaration) any { return fmt.Sprint(d.Match.Hosts) }, "[/(?i:CDN[0-9]{1,2})/.example.com /a,b/.x]"},
 		{"host=bücher。example", func(d Declaration) any { return fmt.Sprint(d.Match.Hosts) }, "[xn--bcher-kva.example]"},
 		{"path=/api", func(d Declaration) any { return d.Match.Path }, route.PathRule{Kind: route.PathPrefix, Value: "/api"}},

@@ -65,11 +65,11 @@ func (s *scope) basicAuth() {
 	s.unavailable(e)
 }
 
-// splitUsers cuts a list of user:hash. An argon2id hash holds commas itself.
+// splitUsers cuts a list of user:hash. An argon2id hash holds two commas itself.
 func splitUsers(text string) []string {
 	var out []string
 	for _, part := range splitList(text) {
-		if n := len(out) - 1; n >= 0 && !strings.Contains(part, ":") && strings.Contains(out[n], "$argon2") {
+		if n := len(out) - 1; n >= 0 && !strings.Contains(part, ":") && strings.Contains(out[n], "$argon2") && strings.Count(out[n], ",") < 2 {
 			out[n] += "," + part
 			continue
 		}

@@ -46,6 +46,8 @@ func show(k *Key, value string) string {
 	switch {
 	case k == nil || k.Secret:
 		return route.Redacted
+	case k.Kind == KindURL && value != "" && k.values.problem(value) != nil:
+		return route.Redacted // where no URL is, anything may be the password
 	case k.Query:
 		return shorten(redactURL(value), shownValue)
 	}

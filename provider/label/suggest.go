@@ -2,6 +2,7 @@ package label
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,8 +16,12 @@ const maxDistance = 2
 type form struct {
 	key  *Key
 	text string
-	// depth is the number of leading segments of the unknown key that count; 0 is all.
-	depth int
+	// depth is the number of leading segments of the unknown key that count, of parts
+	// in all; 0 is all of any number.
+	depth, parts int
+	// weak forms are single words of a name: good enough to suggest a key, not to
+	// conclude that it was meant.
+	weak bool
 }
 
 // formsOf lists the spellings of a key: the whole, each dot segment, and the last
@@ -26,7 +31,7 @@ func formsOf(k *Key) []form {
 	segments := strings.Split(name, ".")
 	out := []form{{key: k, text: fold(name)}}
 	if family {
-		out = append(out, form{key: k, text: fold(name), depth: len(segments)})
+		out = append(out, form{key: k, text: fold(name), depth: len(segments), parts: strings.Count(k.Name, ".") + 1})
 	}
 	for _, s := range segments {
 		if len(segments) > 1 {
@@ -34,17 +39,18 @@ func formsOf(k *Key) []form {
 		}
 		for i := 1; i < len(s); i++ {
 			if 'A' <= s[i] && s[i] <= 'Z' && (s[i-1] < 'A' || s[i-1] > 'Z') {
-				out = append(out, form{key: k, text: fold(s[i:])})
+				out = append(out, form{key: k, text: fold(s[i:]), weak: true})
 			}
 		}
 	}
 	return out
 }
 
-// near is a key close to what somebody wrote.
+// near is a key close to what somebody wrote. strong is the distance without the
+// weak forms.
 type near struct {
-	key      *Key
-	distance int
+	key              *Key
+	distance, strong int
 }
 
 // nearest returns the keys close to an unknown one, nearest first, then keys that
@@ -52,30 +58,36 @@ type near struct {
 // the keys of the container itself.
 func (ix index) nearest(p route.Protocol, unknown string) []near {
 	unknown = fold(unknown)
-	best := map[*Key]int{}
-	note := func(k *Key, d int) {
-		if old, ok := best[k]; !ok || d < old {
-			best[k] = d
+	best := map[*Key]near{}
+	note := func(k *Key, d int, weak bool) {
+		n, ok := best[k]
+		if !ok {
+			n = near{k, d, 2 * len(unknown)}
 		}
+		n.distance = min(n.distance, d)
+		if !weak {
+			n.strong = min(n.strong, d)
+		}
+		best[k] = n
 	}
 	segments := strings.Split(unknown, ".")
 	for _, f := range ix.forms[p] {
 		text := unknown
 		if f.depth > 0 {
-			if len(segments) <= f.depth {
+			if len(segments) != f.parts {
 				continue
 			}
 			text = strings.Join(segments[:f.depth], ".")
 		}
 		if d := distance(text, f.text, maxDistance); d <= maxDistance && d < max(len(text), len(f.text)) {
-			note(f.key, d)
+			note(f.key, d, f.weak)
 		}
 	}
 	for i := range ix.keys {
 		k := &ix.keys[i]
 		if len(segments) > 1 && slices.Contains(k.Protocols, p) {
 			if d, ok := segmentwise(segments, strings.Split(fold(k.Name), ".")); ok {
-				note(k, d)
+				note(k, d, false)
 			}
 		}
 	}
@@ -97,11 +109,8 @@ func segmentwise(a, b []string) (sum int, ok bool) {
 	return sum, true
 }
 
-func rank(best map[*Key]int) []near {
-	out := make([]near, 0, len(best))
-	for k, d := range best {
-		out = append(out, near{k, d})
-	}
+func rank(best map[*Key]near) []near {
+	out := slices.Collect(maps.Values(best))
 	slices.SortFunc(out, func(a, b near) int {
 		return cmp.Or(
 			cmp.Compare(a.distance, b.distance),

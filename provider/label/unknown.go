@@ -74,8 +74,9 @@ func meansProtection(list []near, written string) bool {
 	if slices.Contains(closingFamilies, first) {
 		return true
 	}
-	if len(list) > 0 {
-		return slices.ContainsFunc(list, func(n near) bool { return n.distance == list[0].distance && closes(n.key) })
+	likely := slices.DeleteFunc(slices.Clone(list), func(n near) bool { return n.strong > list[0].distance })
+	if len(likely) > 0 {
+		return slices.ContainsFunc(likely, func(n near) bool { return closes(n.key) })
 	}
 	for _, family := range closingFamilies {
 		limit := min(maxDistance, len(family)/4)
