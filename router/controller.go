@@ -36,6 +36,8 @@ type Controller struct {
 	objects    objects
 	generation uint64
 
+	unknown *route.HealthView // until the engine has a view
+
 	mu    sync.Mutex // guards the cached view
 	views viewCache
 }
@@ -51,6 +53,7 @@ func NewController(cfg ControllerConfig) *Controller {
 	c := &Controller{
 		cfg:       cfg,
 		snapshots: map[string]route.Snapshot{},
+		unknown:   &route.HealthView{},
 		objects: objects{
 			upstreams: cfg.Upstreams,
 			prepare:   cfg.Prepare,
@@ -154,7 +157,7 @@ func (c *Controller) View() *View {
 	if last.view != nil {
 		generation = last.view.Generation
 	}
-	if h := last.view; h == nil || last.picture != p || h.Health.Rev != health.Rev || h.Health.Sets != health.Sets {
+	if v := last.view; v == nil || last.picture != p || v.Health.Rev != health.Rev || v.Health.Sets != health.Sets {
 		generation++
 	}
 	last.view, last.picture = p.view(generation, health), p
@@ -169,7 +172,7 @@ func (c *Controller) consistent() (*picture, *route.HealthView) {
 	for i := 0; ; i++ {
 		p, health := c.picture.Load(), c.cfg.Health.View()
 		if health == nil {
-			health = &route.HealthView{}
+			health = c.unknown
 		}
 		if health.Sets == p.table.generation || i == attempts {
 			return p, health

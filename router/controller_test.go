@@ -1,0 +1,549 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fairlead/router/route"
+)
+
+// fakeHealth records what it is told and publishes a rotation of everybody.
+type fakeHealth struct {
+	controller *Controller
+	applied    []uint64
+	sets       []route.PlacementSet
+	before     []uint64 // the table's generation at the time of each Apply
+	view       *route.HealthView
+	stuck      bool // its view never follows
+}
+
+func (h *fakeHealth) Apply(generation uint64, sets []route.PlacementSet) {
+	h.applied = append(h.applied, generation)
+	h.before = append(h.before, h.controller.Table().Generation())
+	h.sets = sets
+	v := &route.HealthView{Rev: generation, Sets: generation, Entrypoints: map[string]route.EntrypointHealth{}}
+	for _, s := range sets {
+		var members []route.Member
+		for _, p := range s.Placements {
+			members = append(members, route.Member{Placement: p, Weight: 1, Reason: route.InVerified})
+		}
+		s.Cell.Store(route.NewRotation(generation, route.TierVerified, members))
+		v.Entrypoints[s.Entrypoint.ID] = route.EntrypointHealth{State: route.EntrypointOK, Rev: generation}
+	}
+	if !h.stuck {
+		h.view = v
+	}
+}
+
+func (h *fakeHealth) View() *route.HealthView { return h.view }
+
+// fakeUpstream is one that was opened.
+type fakeUpstream struct {
+	address string
+	retired *route.Drain
+}
+
+func (*fakeUpstream) CloseIdle()             {}
+func (u *fakeUpstream) Retire(d route.Drain) { u.retired = &d }
+
+type fakeUpstreams struct {
+	opened []*fakeUpstream
+	refuse error
+}
+
+func (f *fakeUpstreams) Open(b route.Backend) (route.Upstream, error) {
+	if f.refuse != nil && b.TLS.CA != "" {
+		return nil, f.refuse
+	}
+	u := &fakeUpstream{address: b.Address()}
+	f.opened = append(f.opened, u)
+	return u, nil
+}
+
+// rig is a running Controller with its fakes.
+type rig struct {
+	*Controller
+	health    *fakeHealth
+	upstreams *fakeUpstreams
+	in        chan route.Snapshot
+	log       *bytes.Buffer
+	prepared  *[]string
+}
+
+// run gives a rig to a test inside a bubble.
+func run(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{health: &fakeHealth{}, upstreams: &fakeUpstreams{}, in: make(chan route.Snapshot), log: &bytes.Buffer{}, prepared: &[]string{}}
+		r.Controller = NewController(ControllerConfig{
+			Health: r.health, Upstreams: r.upstreams, Log: zerolog.New(r.log),
+			Prepare: func(e *route.Entrypoint) any {
+				*r.prepared = append(*r.prepared, e.ID)
+				return len(*r.prepared)
+			},
+			Providers: []route.ProviderStatus{{Name: "docker", Enabled: true, Phase: route.PhasePending}, {Name: "file"}},
+		})
+		r.health.controller = r.Controller
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx, r.in) }()
+		test(t, r)
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// send delivers a snapshot and waits until it is in force.
+func (r *rig) send(provider string, list ...*route.Entrypoint) {
+	r.snapshot(route.Snapshot{Provider: provider, Entrypoints: list, Status: connected(provider)})
+}
+
+func (r *rig) snapshot(s route.Snapshot) {
+	r.in <- s
+	synctest.Wait()
+}
+
+func connected(provider string) route.ProviderStatus {
+	return route.ProviderStatus{Name: provider, Enabled: true, Configured: true, Connected: true, Phase: route.PhaseReady}
+}
+
+// lines returns the messages logged since the last call.
+func (r *rig) lines(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for line := range strings.Lines(r.log.String()) {
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(line), &fields); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		out = append(out, fmt.Sprintf("%v %v %v", fields["level"], fields["message"], fields["route"]))
+	}
+	r.log.Reset()
+	return out
+}
+
+func placementsOf(h *fakeHealth, id string) []*route.Placement {
+	for _, s := range h.sets {
+		if s.Entrypoint.ID == id {
+			return s.Placements
+		}
+	}
+	return nil
+}
+
+func TestControllerAppliesHealthBeforeTheTable(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		if r.Table() == nil || r.Table().Len() != 0 {
+			t.Fatal("no empty table at the start")
+		}
+		r.send("docker", entrypoint(t, "http_a", "a.example"))
+		r.send("docker", entrypoint(t, "http_a", "a.example"), entrypoint(t, "http_b", "b.example"))
+		if !slices.Equal(r.health.applied, []uint64{1, 2}) || !slices.Equal(r.health.before, []uint64{0, 1}) {
+			t.Errorf("applied %v while the table was %v", r.health.applied, r.health.before)
+		}
+		got := r.Table().Match(get("b.example", "/"))
+		if idOf(got) != "http_b" || len(got.Cell.Load().Members) != 1 || got.Prepared != 2 {
+			t.Errorf("%+v", got)
+		}
+		if !slices.Equal(r.lines(t), []string{"info route added http_a", "info route added http_b"}) {
+			t.Errorf("log: %s", r.log)
+		}
+	})
+}
+
+func TestEqualSnapshotIsNoSwap(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.send("docker", entrypoint(t, "http_a", "a.example", header("x", "1")))
+		table, view := r.Table(), r.View()
+		r.lines(t)
+		r.send("docker", entrypoint(t, "http_a", "a.example", header("x", "1")))
+		if r.Table() != table || r.View() != view || len(r.health.applied) != 1 || len(r.lines(t)) != 0 {
+			t.Error("an equal snapshot changed something")
+		}
+		s := route.Snapshot{Provider: "docker", Entrypoints: []*route.Entrypoint{entrypoint(t, "http_a", "a.example", header("x", "1"))}, Status: connected("docker")}
+		s.Status.LastSync = epoch
+		s.Rejected = []route.Rejected{{CandidateID: "c9", Reason: "no enable label"}}
+		r.snapshot(s)
+		next := r.View()
+		if r.Table() != table || len(r.health.applied) != 1 || len(r.lines(t)) != 0 {
+			t.Error("a status changed the table")
+		}
+		if next.Generation != view.Generation+1 || len(next.Rejected) != 1 || !next.Providers[0].LastSync.Equal(epoch) {
+			t.Errorf("the view did not follow: %+v", next)
+		}
+	})
+}
+
+// Traefik 13218, Caddy 7222: a change elsewhere must keep everything alive.
+func TestUnrelatedChangeKeepsCellsLoadsAndUpstreams(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.send("docker", entrypoint(t, "http_a", "a.example", backends(backend(1), backend(2))), entrypoint(t, "http_b", "b.example", backends(backend(3))))
+		cell, placed := r.Table().Route("http_a").Cell, slices.Clone(placementsOf(r.health, "http_a"))
+		rules, opened := r.Table().Route("http_a").rules, len(r.upstreams.opened)
+		r.send("docker", entrypoint(t, "http_a", "a.example", backends(backend(1), backend(2))), entrypoint(t, "http_c", "c.example", backends(backend(4))))
+		if r.Table().Route("http_a").Cell != cell || !slices.Equal(placementsOf(r.health, "http_a"), placed) {
+			t.Error("cell or placements of an untouched entrypoint changed")
+		}
+		if r.Table().Route("http_a").rules != rules {
+			t.Error("rules were compiled again")
+		}
+		if len(r.upstreams.opened) != opened+1 {
+			t.Errorf("%d upstreams were opened", len(r.upstreams.opened)-opened)
+		}
+		for _, u := range r.upstreams.opened {
+			if gone := u.address == "10.0.0.3:80"; gone != (u.retired != nil) {
+				t.Errorf("%s retired: %v", u.address, u.retired)
+			}
+		}
+		if !slices.Equal(*r.prepared, []string{"http_a", "http_b", "http_c"}) {
+			t.Errorf("prepared %v", *r.prepared)
+		}
+	})
+}
+
+func TestChangedSettingsKeepTheLoad(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.send("docker", entrypoint(t, "http_a", "a.example"))
+		first, cell := placementsOf(r.health, "http_a")[0], r.Table().Route("http_a").Cell
+
+		heavier := backend(1)
+		heavier.Weight = 7
+		r.send("docker", entrypoint(t, "http_a", "a.example", backends(heavier)))
+		second := placementsOf(r.health, "http_a")[0]
+		if second == first || second.Load != first.Load || second.Upstream != first.Upstream || second.Backend.Weight != 7 {
+			t.Errorf("weight: %+v after %+v", second, first)
+		}
+		if r.Table().Route("http_a").Cell != cell || len(*r.prepared) != 1 {
+			t.Error("the cell or the filters were made anew")
+		}
+
+		heavier.Scheme = route.SchemeHTTPS
+		r.send("docker", entrypoint(t, "http_a", "a.example", backends(heavier), func(e *route.Entrypoint) {
+			e.Options.DrainTimeout = 5 * time.Second
+		}))
+		third := placementsOf(r.health, "http_a")[0]
+		if third.Load != first.Load || third.Upstream == first.Upstream || len(r.upstreams.opened) != 2 {
+			t.Errorf("scheme: %+v", third)
+		}
+		if got := r.upstreams.opened[0].retired; got == nil || got.Timeout != int64(30*time.Second) {
+			t.Errorf("the old upstream drains %v, want the drain of its last user", got)
+		}
+		if len(*r.prepared) != 2 {
+			t.Errorf("options changed, prepared %v", *r.prepared)
+		}
+
+		restarted := heavier
+		restarted.Incarnation = "docker/c1/2"
+		r.send("docker", entrypoint(t, "http_a", "a.example", backends(restarted)))
+		fourth := placementsOf(r.health, "http_a")[0]
+		if fourth.Load == first.Load || fourth.Upstream == third.Upstream || r.Table().Route("http_a").Cell != cell {
+			t.Errorf("a restarted container inherits: %+v", fourth)
+		}
+	})
+}
+
+func TestUpstreamIsSharedAndRetiredWithItsLastUser(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		short := func(e *route.Entrypoint) { e.Options.DrainTimeout = time.Second }
+		a, b := entrypoint(t, "http_a", "a.example"), entrypoint(t, "http_b", "b.example", short)
+		r.send("docker", a, b)
+		if len(r.upstreams.opened) != 1 || placementsOf(r.health, "http_a")[0].Upstream != placementsOf(r.health, "http_b")[0].Upstream {
+			t.Fatalf("%d upstreams for one incarnation", len(r.upstreams.opened))
+		}
+		if placementsOf(r.health, "http_a")[0].Load == placementsOf(r.health, "http_b")[0].Load {
+			t.Error("two placements share a load")
+		}
+		r.send("docker", b)
+		if r.upstreams.opened[0].retired != nil {
+			t.Fatal("retired though it is used")
+		}
+		r.send("docker")
+		if got := r.upstreams.opened[0].retired; got == nil || got.Timeout != int64(time.Second) {
+			t.Errorf("drain %v", got)
+		}
+		if !slices.Contains(r.lines(t), "info route removed http_b") {
+			t.Error("the removal is not in the log")
+		}
+		r.send("docker", b)
+		if len(r.upstreams.opened) != 2 {
+			t.Error("a retired upstream was used again")
+		}
+	})
+}
+
+func TestUpstreamThatCannotBeOpened(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		bad := backend(2)
+		bad.TLS.CA = "internal"
+		r.upstreams.refuse = errors.New(`backendTLS.ca "internal" is not known`)
+		r.send("docker", entrypoint(t, "http_a", "a.example", backends(backend(1), bad)))
+		if got := placementsOf(r.health, "http_a"); len(got) != 1 || got[0].Backend.ID != "b1" {
+			t.Errorf("placements %v", got)
+		}
+		d := r.View().Entrypoints[0].Diagnostics
+		if len(d) != 1 || d[0].Code != "W109" || !strings.Contains(d[0].Message, "app-2") || !strings.Contains(d[0].Message, "internal") {
+			t.Errorf("%+v", d)
+		}
+		if !slices.Contains(r.lines(t), "warn backend not used http_a") {
+			t.Error("not in the log")
+		}
+		r.upstreams.refuse = nil
+		r.send("docker", entrypoint(t, "http_a", "a.example", backends(backend(1), bad)), entrypoint(t, "http_b", "b.example"))
+		if got := placementsOf(r.health, "http_a"); len(got) != 2 || len(r.View().Entrypoints[0].Diagnostics) != 0 {
+			t.Errorf("not tried again: %v", got)
+		}
+	})
+}
+
+func TestStreamEntrypointsHaveHealthButNoRoute(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.send("docker", entrypoint(t, "tcp_db", "*", func(e *route.Entrypoint) { e.Protocol = route.TCP }))
+		if r.Table().Len() != 0 || len(r.upstreams.opened) != 0 || len(*r.prepared) != 0 {
+			t.Error("a tcp entrypoint reached the HTTP side")
+		}
+		p := placementsOf(r.health, "tcp_db")
+		if len(p) != 1 || p[0].Upstream == nil {
+			t.Fatalf("%v", p)
+		}
+		p[0].Upstream.CloseIdle()
+		p[0].Upstream.Retire(route.Drain{})
+		if len(r.View().Entrypoints) != 1 {
+			t.Error("not in the view")
+		}
+		r.send("docker", entrypoint(t, "http_a", "a.example"), entrypoint(t, "tcp_db", "*", func(e *route.Entrypoint) { e.Protocol = route.TCP }))
+	})
+}
+
+func TestFirstSyncIsAppliedEvenWhenEmpty(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.snapshot(route.Snapshot{Provider: "docker", Status: route.ProviderStatus{Phase: route.PhaseFailed, LastError: "no socket"}})
+		if len(r.health.applied) != 0 || r.View().Providers[0].LastError != "no socket" {
+			t.Errorf("applied %v, providers %+v", r.health.applied, r.View().Providers)
+		}
+		r.send("docker")
+		r.send("docker")
+		r.send("file")
+		if !slices.Equal(r.health.applied, []uint64{1}) {
+			t.Errorf("applied %v", r.health.applied)
+		}
+	})
+}
+
+func TestSharedNamesAcrossProviders(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		from := func(provider string) option { return func(e *route.Entrypoint) { e.Source = provider } }
+		r.send("file", entrypoint(t, "http_a", "file.example", from("file"), claimed(5)))
+		if r.Table().Route("http_a").Entrypoint.Source != "file" {
+			t.Fatal("no http_a")
+		}
+		r.send("docker", entrypoint(t, "http_a", "docker.example"), entrypoint(t, "http_a@file", "odd.example"))
+		for host, want := range map[string]string{"docker.example": "http_a", "file.example": "http_a@file'", "odd.example": "http_a@file"} {
+			if got := idOf(r.Table().Match(get(host, "/"))); got != want {
+				t.Errorf("%s: %q, want %q", host, got, want)
+			}
+		}
+		v := r.View()
+		if v.Entrypoints[0].Diagnostics[0].Code != "I105" || v.Entrypoints[2].Diagnostics[0].Code != "I105" || len(v.Entrypoints[1].Diagnostics) != 0 {
+			t.Errorf("%+v", v.Entrypoints)
+		}
+		r.send("docker")
+		if got := idOf(r.Table().Match(get("file.example", "/"))); got != "http_a" {
+			t.Errorf("the name is not given back: %q", got)
+		}
+	})
+}
+
+func TestViewIsOneStory(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		first := r.View()
+		if first.Generation == 0 || len(first.Providers) != 2 || first.Providers[0].Phase != route.PhasePending || first.Health == nil {
+			t.Errorf("%+v", first)
+		}
+		if r.View() != first {
+			t.Error("not kept while nothing changes")
+		}
+		stale := connected("docker")
+		stale.Connected, stale.Phase = false, route.PhaseStale
+		r.snapshot(route.Snapshot{
+			Provider: "docker", Status: stale,
+			Entrypoints: []*route.Entrypoint{
+				entrypoint(t, "http_b", "a.example", claimed(1), func(e *route.Entrypoint) {
+					e.Diagnostics = []route.Diagnostic{route.Diagnose("I001", "", "path defaulted")}
+				}),
+				entrypoint(t, "http_a", "a.example"),
+			},
+			Candidates: []route.CandidateDiagnostics{{CandidateID: "c2"}, {CandidateID: "c1"}},
+			Rejected:   []route.Rejected{{CandidateID: "c4"}, {CandidateID: "c3"}},
+			Global:     []route.Diagnostic{route.Diagnose("I108", "", "own container not found")},
+		})
+		v := r.View()
+		if v.Generation <= first.Generation || v.Health.Sets != v.Table.Generation() || v.Table != r.Table() {
+			t.Errorf("generation %d, sets %d, table %d", v.Generation, v.Health.Sets, v.Table.Generation())
+		}
+		if v.Candidates[0].CandidateID != "c1" || v.Rejected[0].CandidateID != "c3" || len(v.Global) != 1 {
+			t.Errorf("%+v", v)
+		}
+		b := v.Entrypoints[1]
+		if b.Entrypoint.ID != "http_b" || b.ShadowedBy != "http_a" || !b.Stale || len(b.Diagnostics) != 2 || b.Health.State != route.EntrypointOK {
+			t.Errorf("%+v", b)
+		}
+		if !slices.Contains(r.lines(t), "warn route shadowed http_b") {
+			t.Error("the shadow is not in the log")
+		}
+
+		changed := *r.health.view
+		changed.Rev++
+		changed.Global = []route.Diagnostic{route.Diagnose("W021", "", "probes cannot be sent")}
+		r.health.view = &changed
+		after := r.View()
+		if after.Generation != v.Generation+1 || len(after.Global) != 2 || len(v.Global) != 1 {
+			t.Errorf("health changed: %+v", after)
+		}
+		same := changed
+		r.health.view = &same
+		if again := r.View(); again == after || again.Generation != after.Generation {
+			t.Error("a new health view of the same revision is a new generation")
+		}
+	})
+}
+
+func TestViewDoesNotWaitForABusyEngine(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.health.stuck = true
+		r.send("docker", entrypoint(t, "http_a", "a.example"))
+		v := r.View()
+		if len(v.Entrypoints) != 1 || v.Entrypoints[0].Health.State != route.EntrypointPending || v.Entrypoints[0].Health.Pending != 1 {
+			t.Errorf("%+v", v.Entrypoints)
+		}
+	})
+}
+
+func TestManyChangesAreOneLine(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		r.send("docker", manyHosts(t, 30)...)
+		lines := r.lines(t)
+		if len(lines) != 31 || lines[0] != "info routes changed <nil>" || lines[1] != "debug route added http_00000" {
+			t.Errorf("%d lines: %q", len(lines), lines[:2])
+		}
+		r.send("docker", manyHosts(t, 28)...)
+		if lines := r.lines(t); !slices.Equal(lines, []string{"info route removed http_00028", "info route removed http_00029"}) {
+			t.Errorf("%q", lines)
+		}
+	})
+}
+
+func TestRunEndsWithItsChannel(t *testing.T) {
+	c := NewController(ControllerConfig{Health: &fakeHealth{}, Upstreams: &fakeUpstreams{}})
+	in := make(chan route.Snapshot)
+	close(in)
+	if err := c.Run(t.Context(), in); err != nil {
+		t.Error(err)
+	}
+}
+
+// Every field counts: a field that equality forgets would never reach the table.
+func TestEqualityKnowsEveryField(t *testing.T) {
+	whole := func() *route.Entrypoint {
+		e := entrypoint(t, "http_a", "a.example", prefix("/a"), methods("GET"), header("x", "1"), query("q", "1"), clients("10.0.0.0/8"), failClosed())
+		e.Project = "p"
+		e.Options.Headers = []route.HeaderRule{{Name: "X", Value: "v", Direction: route.OnBoth}}
+		e.RetainedUntil = epoch
+		e.Absent = []route.Absence{{CandidateID: "c", Name: "n", Why: route.AbsentPaused, Until: epoch}}
+		e.Diagnostics = []route.Diagnostic{{Code: "I001", Severity: route.SeverityInfo}}
+		b := backend(1)
+		b.Container = &route.Container{ID: "c", CreatedAt: epoch, StartedAt: epoch}
+		b.StartedAt = epoch
+		b.Check.Headers = []route.CheckHeader{{Name: "A", Value: "v"}}
+		e.Backends = []route.Backend{b}
+		return e
+	}
+	if !equalEntrypoints(whole(), whole()) {
+		t.Fatal("equal values differ")
+	}
+	n := 0
+	for {
+		e := whole()
+		budget := n
+		where := mutate(reflect.ValueOf(e).Elem(), "Entrypoint", &budget)
+		if where == "" {
+			break
+		}
+		if equalEntrypoints(whole(), e) {
+			t.Errorf("a change of %s is not seen", where)
+		}
+		n++
+	}
+	if n < 80 {
+		t.Errorf("only %d fields were changed", n)
+	}
+	for _, change := range []func(*route.Entrypoint){
+		func(e *route.Entrypoint) { e.FailClosed = nil }, func(e *route.Entrypoint) { e.Backends = nil },
+		func(e *route.Entrypoint) { e.Backends[0].Check = nil }, func(e *route.Entrypoint) { e.Backends[0].Container = nil },
+	} {
+		e := whole()
+		change(e)
+		if equalEntrypoints(whole(), e) || equalEntrypoints(e, whole()) {
+			t.Error("a missing part is not seen")
+		}
+	}
+}
+
+// mutate changes the budget-th leaf of a value and names it; "" when there are fewer.
+func mutate(v reflect.Value, name string, budget *int) string {
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		return leaf(name, budget, func() { v.Set(reflect.ValueOf(v.Interface().(time.Time).Add(time.Second))) })
+	}
+	if v.Type() == reflect.TypeFor[route.StatusSet]() {
+		set, _ := route.ParseStatusSet("200")
+		return leaf(name, budget, func() { v.Set(reflect.ValueOf(set)) })
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if !v.CanInterface() || strings.HasPrefix(v.Type().PkgPath(), "net/netip") {
+			return leaf(name, budget, func() { v.SetZero() })
+		}
+		for i := range v.NumField() {
+			if where := mutate(v.Field(i), name+"."+v.Type().Field(i).Name, budget); where != "" {
+				return where
+			}
+		}
+	case reflect.Slice:
+		if where := leaf(name+"[+]", budget, func() { v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem()))) }); where != "" {
+			return where
+		}
+		return mutate(v.Index(0), name+"[0]", budget)
+	case reflect.Pointer:
+		return mutate(v.Elem(), name, budget)
+	case reflect.String:
+		return leaf(name, budget, func() { v.SetString(v.String() + "x") })
+	case reflect.Bool:
+		return leaf(name, budget, func() { v.SetBool(!v.Bool()) })
+	case reflect.Uint8, reflect.Uint16:
+		return leaf(name, budget, func() { v.SetUint(v.Uint() + 1) })
+	default:
+		return leaf(name, budget, func() { v.SetInt(v.Int() + 1) })
+	}
+	return ""
+}
+
+func leaf(name string, budget *int, change func()) string {
+	if *budget > 0 {
+		*budget--
+		return ""
+	}
+	change()
+	return name
+}
