@@ -60,16 +60,16 @@ func (s *scope) checkPath() string {
 	if !ok {
 		return ""
 	}
-	p, err := probePath(e.text)
+	p, err := requestPath(e.text)
 	if err != nil {
 		s.bad(e, err.Error(), "backends are probed by TCP connect")
 	}
 	return p
 }
 
-// probePath brings a path into the form of a request target (RFC 9112, section
+// requestPath brings a path into the form of a request target (RFC 9112, section
 // 3.2.1) that cannot reach another host or end the request line.
-func probePath(text string) (string, error) {
+func requestPath(text string) (string, error) {
 	before, _, absolute := strings.Cut(text, "://")
 	folded := fold(text)
 	switch {

@@ -20,8 +20,12 @@ type Explanation struct {
 	Example string `json:"example"`
 }
 
+func explain(code, title, cause, effect, fix, example string) Explanation {
+	return Explanation{Code: code, Title: title, Cause: cause, Effect: effect, Fix: fix, Example: example}
+}
+
 // explanations is the one table of codes, sorted; it is never modified.
-var explanations = sortedExplanations(errorCodes(), ownErrorCodes(), warningCodes(), ownWarningCodes(), infoCodes())
+var explanations = sortedExplanations(errorCodes, ownErrorCodes, warningCodes, ownWarningCodes, infoCodes)
 
 func sortedExplanations(tables ...[]Explanation) []Explanation {
 	all := slices.Concat(tables...)

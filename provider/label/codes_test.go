@@ -120,3 +120,56 @@ func TestKeysAreComplete(t *testing.T) {
 	}()
 	catalog.must(route.HTTP, "nonsense")
 }
+
+var exampleLabel = regexp.MustCompile(`sozune\.[^ ,]*=[^ ]*`)
+
+// TestExamplesShowTheirCode parses the labels of every explanation: the mistake
+// brings the code about, the correction does not.
+func TestExamplesShowTheirCode(t *testing.T) {
+	shown := 0
+	for _, e := range Explanations() {
+		mistake, fix, _ := strings.Cut(e.Example, " -> ")
+		labels := exampleLabel.FindAllString(mistake, -1)
+		if len(labels) == 0 || slices.Contains(emittedElsewhere, e.Code) || e.Code == "W009" { // takes an engine
+			continue
+		}
+		shown++
+		if got := codesOfExample(t, e.Code, labels); !slices.Contains(got, e.Code) {
+			t.Errorf("%s: %q gives %v", e.Code, mistake, got)
+		}
+		if corrected := exampleLabel.FindAllString(fix, -1); len(corrected) > 0 && e.Severity != route.SeverityInfo {
+			if strings.HasPrefix(fix, "add ") {
+				corrected = append(corrected, labels...)
+			}
+			if got := codesOfExample(t, e.Code, corrected); slices.Contains(got, e.Code) {
+				t.Errorf("%s: the correction %q still gives it", e.Code, fix)
+			}
+		}
+	}
+	if shown < 35 {
+		t.Errorf("only %d examples have labels", shown)
+	}
+}
+
+// codesOfExample adds what an example leaves out: enable and a host, except where
+// they are what it is about.
+func codesOfExample(t *testing.T, code string, list []string) []string {
+	t.Helper()
+	labels := map[string]string{}
+	if code != "E001" {
+		labels["sozune.enable"] = "true"
+	}
+	if code != "E002" {
+		labels["sozune.http.web.host"] = "app.example.com"
+	}
+	for _, l := range list {
+		k, v, _ := strings.Cut(l, "=")
+		labels[k] = strings.ReplaceAll(v, "$$", "$")
+	}
+	p := parseLabels(t, labels)
+	codes := codesOf(p.Diagnostics)
+	if p.Rejected != nil {
+		codes = append(codes, p.Rejected.Code)
+	}
+	return codes
+}

@@ -2,7 +2,7 @@ package label
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"net/textproto"
 	"slices"
 	"strings"
@@ -27,24 +27,24 @@ func (s *scope) options() {
 	o.Panic = route.PanicMode(read(s, "panic", values.choice))
 }
 
+// plainSegments undoes the ways in which a dot segment can hide in a path in lower case.
+var plainSegments = strings.NewReplacer("%2e", ".", "%2f", "/", "%5c", "/", ";", "/")
+
 // addPrefix returns a path that can be put in front of any other, or "".
 func (s *scope) addPrefix() string {
 	e, ok := s.get("addPrefix")
 	if !ok || e.text == "" || e.text == "/" {
 		return ""
 	}
-	p := e.text
-	if p[0] != '/' {
-		p = "/" + p
+	p, err := requestPath(e.text)
+	if strings.ContainsAny(p, `?\`) {
+		err = cmp.Or(err, errors.New("a prefix holds neither ? nor a backslash"))
 	}
-	err := pathProblem(p)
-	for segment := range strings.SplitSeq(p, "/") {
+	// The router refuses every request whose path has such a segment after rewriting.
+	for segment := range strings.SplitSeq(plainSegments.Replace(fold(p)), "/") {
 		if segment == "." || segment == ".." {
-			err = cmp.Or(err, fmt.Errorf("the prefix has the dot segment %s", segment))
+			err = cmp.Or(err, errors.New("the prefix has a dot segment"))
 		}
-	}
-	if strings.ContainsAny(p, `?#\`) {
-		err = cmp.Or(err, fmt.Errorf(`a path holds none of ? # \`))
 	}
 	if err != nil {
 		s.bad(e, err.Error(), "no prefix is added")

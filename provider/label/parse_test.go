@@ -59,7 +59,7 @@ var samples = map[string]struct{ good, bad []string }{
 	"matchClientIP":                  {[]string{"10.0.0.1", "10.0.0.0/8, fd00::/8", "::ffff:10.0.0.1", "::ffff:10.0.0.0/104"}, []string{"", "10.0.0", "fe80::1%eth0", "::ffff:0.0.0.0/50"}},
 	"priority":                       {[]string{"0", "-5", "+7", "2147483647"}, []string{"", "x", "1.5", "2147483648", "0x10"}},
 	"stripPrefix":                    {[]string{"true", "OFF", "1", "no"}, []string{"", "maybe"}},
-	"addPrefix":                      {[]string{"/a", "a", "/", ""}, []string{"/a/../b", "/a?x", "/a\x00"}},
+	"addPrefix":                      {[]string{"/a", "a", "/", "", "/ä/%20"}, []string{"/a/../b", "/a?x", "/a\x00", "/%2E%2e", "/a/..;x", "/a/.%2fb", `/a\b`, "//h/", "/%zz"}},
 	"headers.<Name>":                 {[]string{"v", ""}, []string{"a\r\nb", "a\x00"}},
 	"headers.response.<Name>":        {[]string{"v", ""}, []string{"a\nb"}},
 	"headers.both.<Name>":            {[]string{"v", ""}, []string{strings.Repeat("x", 9000)}},

@@ -40,6 +40,9 @@ func (s *scope) unknownKey(e entry, written string) {
 }
 
 func (s *scope) didYouMean(list []near, written string) string {
+	if k, _ := catalog.find("", written); k != nil {
+		return "did you mean " + s.cfg.prefix() + "." + k.Name + "? It belongs to the container, not to a service"
+	}
 	suggestions := names(list)
 	if len(suggestions) == 0 && meansProtection(list, written) {
 		suggestions = protectionNames(written)
