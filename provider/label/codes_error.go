@@ -40,7 +40,7 @@ var ownErrorCodes = []Explanation{
 		"A label that protects the route (auth.*, forwardAuth.*, ipAllowList) is misspelt, incomplete, or holds nothing valid.",
 		"The route answers 503 misconfigured_protection to the requests it would have served. It is never open by mistake.",
 		"Correct the label, or remove it if the route may be open.",
-		"sozune.http.web.auth.basci=... -> sozune.http.web.auth.basic=..."),
+		"sozune.http.web.ipAlowList=10.0.0.0/8 -> sozune.http.web.ipAllowList=10.0.0.0/8"),
 	explain("E105", "No shared network",
 		"The router runs in a container, and none of its networks is one of the backend's.",
 		"The backend is not used.",
@@ -85,5 +85,5 @@ var ownErrorCodes = []Explanation{
 		"The label asks for a protection that this version cannot enforce yet.",
 		"The route answers 503 misconfigured_protection instead of standing open.",
 		"Use a version that knows the protection, or remove the label if the route may be open.",
-		"sozune.http.web.auth.basic=alice:$$2y$$05$$... -> protect the app itself until then"),
+		"sozune.http.web.ipAllowList=10.0.0.0/8 -> protect the app itself until then"),
 }

@@ -35,7 +35,7 @@ var infoCodes = []Explanation{
 	explain("I002", "Port defaulted", "The service has no port label, and the image leaves a choice or says nothing.",
 		"A usual port is used; the diagnostic says which and why.", "Set port to be independent of the image.", "EXPOSE 80 443 -> add sozune.http.web.port=80"),
 	explain("I103", "Verification off", "backendTLS.insecureSkipVerify is set.", "Any certificate of the backend is accepted: traffic to it can be read and changed on the way.",
-		"Name the backend's CA with backendTLS.ca.", "sozune.http.web.scheme=https, sozune.http.web.backendTLS.insecureSkipVerify=true -> sozune.http.web.backendTLS.ca=internal"),
+		"Name the backend's CA with backendTLS.ca.", "sozune.http.web.scheme=https and sozune.http.web.backendTLS.insecureSkipVerify=true -> sozune.http.web.backendTLS.ca=internal"),
 	explain("I104", "Known, not in this version", "The key or value is right, but this version does not act on it yet.", "The label has no effect; a tcp or udp service is not routed.",
 		"Nothing; it takes effect with a version that knows it.", "sozune.http.web.compress=true"),
 	explain("I105", "Name shared", "Containers use one service name with different hosts, paths or conditions, often in two compose projects.",
