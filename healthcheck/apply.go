@@ -1,0 +1,358 @@
+package healthcheck
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"fairlead/router/route"
+)
+
+// Apply replaces the engine's knowledge of all placements. Every rotation is
+// published before it returns; it never waits for a probe. Sets that did not change
+// cost a comparison of pointers. The generation is shown in the view.
+func (e *Engine) Apply(generation uint64, sets []route.PlacementSet) {
+	e.mu.Lock()
+	now := time.Now()
+	e.batch++
+	e.sets = generation
+	e.rev++
+	e.views.forget()
+	step := &applyStep{engine: e, now: now}
+	var changed []*entry
+	for i := range sets {
+		if en := step.set(&sets[i]); en != nil {
+			changed = append(changed, en)
+		}
+	}
+	step.removeUnnamed()
+	e.spread(step.fresh, now)
+	e.begin(changed, now)
+	for _, en := range changed {
+		e.publish(en, causeConfig, now)
+	}
+	for _, m := range step.moves {
+		e.emit(m.placement, m.what, m.cause, now)
+	}
+	e.announce()
+	e.mu.Unlock()
+	e.flush()
+}
+
+// applyStep is one Apply on its way.
+type applyStep struct {
+	engine *Engine
+	now    time.Time
+	fresh  []*check // new ones, not booked yet
+	loose  []*check // may have lost their last user
+	moves  []move
+}
+
+// move is what the step did to a placement.
+type move struct {
+	placement *placement
+	what      change
+	cause     string
+}
+
+// set brings one set into force and returns its entry when anything changed.
+func (s *applyStep) set(set *route.PlacementSet) *entry {
+	e, id := s.engine, set.Entrypoint.ID
+	en := e.entries[id]
+	if en == nil {
+		en = &entry{id: id, since: s.now}
+		e.entries[id] = en
+	} else if en.same(set) {
+		en.batch = e.batch
+		return nil
+	}
+	en.batch = e.batch
+	if en.cell != set.Cell {
+		en.cell, en.rotation = set.Cell, nil
+	}
+	en.entrypoint = set.Entrypoint
+	s.replace(en, set.Placements)
+	return en
+}
+
+// same reports whether a set is what the entry already knows, by pointers.
+func (en *entry) same(set *route.PlacementSet) bool {
+	if en.entrypoint != set.Entrypoint || en.cell != set.Cell || len(en.placements) != len(set.Placements) {
+		return false
+	}
+	for i, p := range en.placements {
+		if p.current != set.Placements[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// replace makes the entry's placements those of the set. State hangs on the
+// incarnation: what stays keeps it, whatever else about the backend changed.
+func (s *applyStep) replace(en *entry, placements []*route.Placement) {
+	old := make(map[string]*placement, len(en.placements))
+	for _, p := range en.placements {
+		old[p.backend().Incarnation] = p
+	}
+	en.placements = make([]*placement, 0, len(placements))
+	named := make(map[string]bool, len(placements))
+	for _, rp := range placements {
+		key := rp.Backend.Incarnation
+		if named[key] {
+			continue // one placement per identity
+		}
+		named[key] = true
+		p := old[key]
+		if p == nil {
+			p = s.add(en, rp)
+		} else if p.current != rp {
+			s.change(p, rp)
+		}
+		en.placements = append(en.placements, p)
+	}
+	slices.SortFunc(en.placements, byBackendID)
+	for key, p := range old {
+		if !named[key] {
+			s.remove(p)
+		}
+	}
+}
+
+// checkOf returns the normalized check of a placement, nil when it is not probed.
+func checkOf(en *entry, b *route.Backend) *route.Check {
+	if b.Check == nil || en.entrypoint.Protocol == route.UDP {
+		return nil
+	}
+	c := normalized(*b.Check, b)
+	return &c
+}
+
+func rulesOf(c *route.Check, b *route.Backend, added time.Time) activeRules {
+	if c == nil {
+		return activeRules{unhealthy: 1, healthy: 1, initial: route.InitialAuto}
+	}
+	started := b.StartedAt
+	if !started.IsZero() && added.Before(started) {
+		started = added // the engine's clock is ahead of ours
+	}
+	return activeRules{
+		unhealthy: c.UnhealthyThreshold, healthy: c.HealthyThreshold,
+		initial: c.Initial, initialDelay: c.InitialDelay, started: started,
+	}
+}
+
+// add makes a placement. When the same check runs already (a renamed route), its
+// verdict is taken over.
+func (s *applyStep) add(en *entry, rp *route.Placement) *placement {
+	p := &placement{entry: en, current: rp, added: s.now, since: s.now}
+	c := checkOf(en, &rp.Backend)
+	p.rules = rulesOf(c, &rp.Backend, s.now)
+	var what change
+	p.active, what = newActive(c != nil)
+	if c != nil {
+		p.check = s.join(p, c, keyOf(s.engine.seed, c, &rp.Backend))
+		if twin := p.twin(); twin != nil {
+			p.inherit(twin)
+		}
+	}
+	p.shown = shownState(rp.Backend.Provider, p.active.status)
+	s.moves = append(s.moves, move{p, what, causeStart})
+	return p
+}
+
+// twin is another placement of the same check, one with equal rules if there is any.
+func (p *placement) twin() *placement {
+	var twin *placement
+	for _, other := range p.check.users {
+		if other != p && (twin == nil || other.rules == p.rules) {
+			twin = other
+		}
+	}
+	return twin
+}
+
+// inherit takes over what the same probes have already shown.
+func (p *placement) inherit(twin *placement) {
+	p.active = twin.active
+	p.active.ok, p.active.fail = min(p.active.ok, p.rules.healthy-1), min(p.active.fail, p.rules.unhealthy)
+	if p.active.status == route.StateUp {
+		p.active.fail = min(p.active.fail, p.rules.unhealthy-1)
+	}
+	p.last, p.since = twin.last, twin.since
+	if p.backend().Provider != twin.backend().Provider {
+		p.since = p.added
+	}
+}
+
+// change brings new settings of a placement into force (health.md, "Reload matrix").
+func (s *applyStep) change(p *placement, rp *route.Placement) {
+	before := p.backend().Provider
+	p.current = rp
+	b := &rp.Backend
+	cause := causeConfig
+	if before != b.Provider {
+		cause = causeProvider
+	}
+	c := checkOf(p.entry, b)
+	p.rules = rulesOf(c, b, p.added)
+	what := s.recheck(p, c)
+	s.follow(p, before)
+	if p.decided() {
+		s.engine.decide(p)
+	}
+	s.moves = append(s.moves, move{p, what, cause})
+}
+
+// recheck settles what new settings mean for the check and the active layer.
+func (s *applyStep) recheck(p *placement, c *route.Check) (what change) {
+	old := p.check
+	switch {
+	case c == nil:
+		if old != nil {
+			s.part(p)
+			p.last = nil
+		}
+		p.active, what = p.active.disabled()
+		return what
+	case old == nil:
+		p.check = s.join(p, c, keyOf(s.engine.seed, c, p.backend()))
+		p.active, what = p.active.enabled()
+		return what
+	}
+	key := keyOf(s.engine.seed, c, p.backend())
+	switch {
+	case key.content != old.key.content:
+		s.part(p)
+		p.check = s.join(p, c, key)
+		p.active, what = p.active.content()
+		p.staleResult()
+	case key.timing != old.key.timing:
+		s.retime(p, c, key)
+	}
+	if what == changeNone {
+		p.active, what = p.active.thresholds(&p.rules, s.now)
+	}
+	return what
+}
+
+// staleResult marks the last result as one of another question.
+func (p *placement) staleResult() {
+	if p.last != nil {
+		old := *p.last
+		old.Stale = true
+		p.last = &old
+	}
+}
+
+// retime moves a placement to a check that asks the same at other times: a new
+// generation, due when the old one was or after one new interval, whichever is first.
+func (s *applyStep) retime(p *placement, c *route.Check, key checkKey) {
+	old := p.check
+	due := old.nextAt
+	s.part(p)
+	known := s.engine.checks[key] != nil
+	p.check = s.join(p, c, key)
+	if known {
+		return
+	}
+	s.fresh = s.fresh[:len(s.fresh)-1] // booked here, not spread
+	base, _ := p.check.pace(s.engine.cfg.Tick)
+	p.check.nextAt = s.now.Add(base)
+	if due.Before(p.check.nextAt) {
+		p.check.nextAt = due
+	}
+}
+
+// follow reacts to the provider's new word about a backend.
+func (s *applyStep) follow(p *placement, before route.ProviderState) {
+	after := p.backend().Provider
+	if before == after || p.check == nil {
+		return
+	}
+	switch {
+	case after == route.ProviderLeaving:
+		if !p.check.wanted() {
+			p.check.cancel()
+		}
+	case after == route.ProviderPresent:
+		s.engine.expedite(p.check, s.now)
+	}
+}
+
+// join makes a placement a user of a check, which is made when there is none.
+func (s *applyStep) join(p *placement, c *route.Check, key checkKey) *check {
+	e := s.engine
+	known := e.checks[key]
+	if known == nil {
+		e.generations++
+		b := p.backend()
+		known = &check{
+			key: key, generation: e.generations,
+			spec:   Spec{Check: *c, ServerName: serverName(c, b)},
+			target: Target{Host: b.Host, Port: c.Port, Loopback: b.Loopback},
+		}
+		known.id = e.name(known)
+		e.checks[key] = known
+		s.fresh = append(s.fresh, known)
+	}
+	known.users = append(known.users, p)
+	e.touchCheck(known)
+	return known
+}
+
+// part ends a placement's use of its check.
+func (s *applyStep) part(p *placement) {
+	c := p.check
+	p.check = nil
+	c.users = slices.DeleteFunc(c.users, func(u *placement) bool { return u == p })
+	if c.inFlight != nil {
+		c.inFlight.orphans = append(c.inFlight.orphans, p)
+	}
+	s.loose = append(s.loose, c)
+	s.engine.touchCheck(c)
+}
+
+// remove forgets a placement.
+func (s *applyStep) remove(p *placement) {
+	if p.check != nil {
+		s.part(p)
+	}
+	s.engine.decide(p)
+}
+
+// removeUnnamed forgets what this Apply did not name, and checks without users.
+func (s *applyStep) removeUnnamed() {
+	e := s.engine
+	for id, en := range e.entries {
+		if en.batch == e.batch {
+			continue
+		}
+		for _, p := range en.placements {
+			s.remove(p)
+		}
+		delete(e.entries, id)
+	}
+	for _, c := range s.loose {
+		if len(c.users) > 0 || e.checks[c.key] != c {
+			continue
+		}
+		c.cancel()
+		delete(e.checks, c.key)
+		delete(e.ids, c.id)
+		e.views.checksChanged()
+	}
+	s.fresh = slices.DeleteFunc(s.fresh, func(c *check) bool { return len(c.users) == 0 })
+}
+
+// name gives a check its id in answers.
+func (e *Engine) name(c *check) string {
+	base := publicID(&c.key)
+	id := base
+	for n := 2; e.ids[id] != nil; n++ {
+		id = base + "-" + strconv.Itoa(n)
+	}
+	e.ids[id] = c
+	e.views.checksChanged()
+	return id
+}

@@ -1,0 +1,219 @@
+package healthcheck
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fairlead/router/route"
+)
+
+// Causes of transitions (json.md).
+const (
+	causeProbe    = "probe"
+	causeTimer    = "timer"
+	causeProvider = "provider"
+	causeConfig   = "config"
+	causeStart    = "start"
+)
+
+// Layers of transitions (json.md).
+const (
+	layerActive   = "active"
+	layerProvider = "provider"
+	layerRoute    = "route"
+)
+
+// notice is what a step tells the world once no lock is held.
+type notice struct {
+	transition route.Transition
+	what       change
+	entry      bool           // of the entrypoint itself
+	idle       route.Upstream // its idle connections are closed
+	local      string         // a local fault, instead of a transition
+}
+
+// outbox keeps notices in the order of application until they are sent.
+type outbox struct {
+	mu      sync.Mutex
+	notices []notice
+	sending bool
+}
+
+func (o *outbox) add(n notice) {
+	o.mu.Lock()
+	o.notices = append(o.notices, n)
+	o.mu.Unlock()
+}
+
+// next hands out the waiting notices to the one sender; nil ends its turn. Whoever
+// comes while another sends leaves its notices to that one, so nobody waits and the
+// order holds.
+func (o *outbox) next(turn bool) []notice {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sending != turn {
+		return nil
+	}
+	out := o.notices
+	o.notices = nil
+	o.sending = len(out) > 0
+	return out
+}
+
+// flush sends what the last steps had to say.
+func (e *Engine) flush() {
+	for batch := e.outbox.next(false); batch != nil; batch = e.outbox.next(true) {
+		for i := range batch {
+			e.send(&batch[i])
+		}
+	}
+}
+
+func (e *Engine) send(n *notice) {
+	switch {
+	case n.local != "":
+		e.cfg.Log.Warn().Str(route.FieldCode, localCode).Str(route.FieldMessage, n.local).
+			Str(route.FieldHint, localHint).Msg("probes fail in the router itself")
+		return
+	case n.idle != nil:
+		n.idle.CloseIdle()
+	}
+	e.log(n)
+	if e.cfg.OnTransition != nil {
+		e.cfg.OnTransition(n.transition)
+	}
+}
+
+// emit notes one step of a placement: one transition, even when several layers changed.
+func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
+	from, to := p.shown, shownState(p.backend().Provider, p.active.status)
+	if from == to && what == changeNone {
+		return
+	}
+	t := p.transition(from, to, cause, now)
+	t.Rev = e.rev
+	n := notice{what: what}
+	if from != to {
+		p.shown, p.since = to, now
+		p.counters.Transitions++
+		t.Debug = to == route.StateLeaving || to == route.StatePending || to == route.StateUnchecked
+		if to == route.StateDown {
+			n.idle = p.current.Upstream
+		}
+	} else {
+		t.Debug = what != changeReason || to != route.StateDown
+	}
+	if from != to || !t.Debug {
+		p.history = remember(p.history, t)
+	}
+	n.transition = t
+	e.notify(n)
+}
+
+// notify queues a notice. Nothing is told after the stop (race rule R16).
+func (e *Engine) notify(n notice) {
+	if !e.stopped {
+		e.outbox.add(n)
+	}
+}
+
+// announce queues what the step changed about entrypoints.
+func (e *Engine) announce() {
+	for _, n := range e.deferred {
+		e.notify(n)
+	}
+	e.deferred = e.deferred[:0]
+}
+
+func (p *placement) transition(from, to route.State, cause string, now time.Time) route.Transition {
+	b := p.backend()
+	t := route.Transition{
+		At: now, Entrypoint: p.entry.id, Backend: b.ID, Address: b.Address(), Layer: layerActive,
+		From: string(from), To: string(to), Cause: cause, OK: p.active.ok, Fail: p.active.fail,
+		Threshold: p.rules.unhealthy, InRotation: p.in,
+	}
+	if b.Container != nil {
+		t.Container = b.Container.Name
+	}
+	switch to {
+	case route.StateGated, route.StateLeaving:
+		t.Layer = layerProvider
+	case route.StateUp:
+		t.Threshold = p.rules.healthy
+	default:
+	}
+	if cause == causeProvider {
+		t.Layer = layerProvider
+	}
+	t.Kind, t.Message = p.cause(to)
+	return t
+}
+
+// cause is the kind and the message that belong to a shown state.
+func (p *placement) cause(state route.State) (route.Kind, string) {
+	switch state {
+	case route.StateDown:
+		return p.active.kind, p.active.message
+	case route.StateGated:
+		return route.KindDockerUnhealthy, "Docker's HEALTHCHECK says unhealthy"
+	case route.StateLeaving:
+		return route.KindLeaving, "the container is stopping"
+	case route.StatePending:
+		if p.backend().Provider == route.ProviderStarting {
+			return route.KindDockerStarting, "Docker's HEALTHCHECK is still starting"
+		}
+	default:
+	}
+	switch {
+	case p.active.fail > 0:
+		return route.KindNone, p.active.message
+	case p.last != nil && p.last.OK:
+		return route.KindNone, p.last.Message
+	}
+	return route.KindNone, ""
+}
+
+// log writes the one line of a transition.
+func (e *Engine) log(n *notice) {
+	t := &n.transition
+	level, msg := lineOf(n)
+	line := e.cfg.Log.WithLevel(level)
+	if !line.Enabled() {
+		return
+	}
+	line.Str(route.FieldEntrypoint, t.Entrypoint)
+	if t.Backend != "" {
+		line.Str(route.FieldBackend, t.Backend).Str(route.FieldAddress, t.Address).Str(route.FieldContainer, t.Container)
+	}
+	line.Str(route.FieldFrom, t.From).Str(route.FieldTo, t.To).Str(route.FieldCause, t.Cause).
+		Str(route.FieldKind, string(t.Kind)).Str(route.FieldMessage, t.Message)
+	if t.Backend != "" {
+		line.Int(route.FieldOK, t.OK).Int(route.FieldFail, t.Fail).Int(route.FieldThreshold, t.Threshold)
+	}
+	line.Bool(route.FieldInRotation, t.InRotation).Uint64(route.FieldRev, t.Rev).Msg(msg)
+}
+
+// lineOf is the level and the message of a transition's line (json.md, "Log fields").
+func lineOf(n *notice) (zerolog.Level, string) {
+	t := &n.transition
+	switch {
+	case n.entry && t.To == string(route.EntrypointPanic):
+		return zerolog.WarnLevel, "route panic started"
+	case n.entry && t.From == string(route.EntrypointPanic):
+		return zerolog.InfoLevel, "route panic ended"
+	case n.entry:
+		return zerolog.DebugLevel, "route state changed"
+	case t.From == t.To && !t.Debug:
+		return zerolog.InfoLevel, "backend reason changed"
+	case t.From == t.To:
+		return zerolog.DebugLevel, fmt.Sprintf("backend %s", n.what)
+	case t.To == string(route.StateDown), t.To == string(route.StateGated):
+		return zerolog.WarnLevel, "backend down"
+	case t.To == string(route.StateUp):
+		return zerolog.InfoLevel, "backend up"
+	}
+	return zerolog.DebugLevel, "backend " + t.To
+}

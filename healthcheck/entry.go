@@ -1,0 +1,182 @@
+package healthcheck
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"fairlead/router/route"
+)
+
+// entry is an entrypoint that the engine knows.
+type entry struct {
+	id         string
+	entrypoint *route.Entrypoint
+	cell       *route.RotationCell
+	placements []*placement // sorted by backend id
+	batch      uint64       // of the last Apply that named it
+
+	rotation   *route.Rotation
+	decision   decision
+	counts     tally
+	summary    summary
+	since      time.Time
+	panicSince time.Time
+	history    []route.Transition
+	rev        uint64 // of the last change
+	view       *route.EntrypointHealth
+}
+
+// placement is one backend of an entrypoint with the layers' words about it.
+type placement struct {
+	entry   *entry
+	current *route.Placement
+	rules   activeRules
+	active  active
+	check   *check // nil while unchecked
+
+	in       bool                 // member of the published rotation
+	reason   route.RotationReason // why in, or why not
+	shown    route.State          // as the layers together gave it last
+	since    time.Time            // of shown
+	added    time.Time
+	counters route.Counters
+	last     *route.ProbeResult
+	history  []route.Transition
+	founding *startup // while the first verdict is awaited
+}
+
+// backend is shorthand for the current settings.
+func (p *placement) backend() *route.Backend { return &p.current.Backend }
+
+// leaving reports whether the provider is taking the backend away.
+func (p *placement) leaving() bool { return p.backend().Provider == route.ProviderLeaving }
+
+// candidate is the placement as the rotation sees it.
+func (p *placement) candidate() candidate {
+	b := p.backend()
+	return candidate{
+		id:        b.ID,
+		weight:    b.Weight,
+		provider:  b.Provider,
+		require:   b.Docker == route.DockerHealthRequire,
+		active:    p.active.status,
+		initial:   p.rules.initial,
+		succeeded: p.active.succeeded,
+		serving:   p.active.serving,
+		founding:  p.founding != nil && !p.founding.over && p.active.fail == 0,
+		wentBad:   p.active.wentBad,
+	}
+}
+
+// check is one stream of probes.
+type check struct {
+	id         string
+	key        checkKey
+	spec       Spec
+	target     Target
+	generation uint64
+	seq        uint64
+	users      []*placement
+
+	nextAt   time.Time
+	inFlight *task
+	// again: an expedite came while a probe was in flight.
+	again     bool
+	expedited bool      // the next launch was asked for by traffic or the provider
+	hurriedAt time.Time // of the last expedite by traffic
+	dueSince  time.Time // tick at which it became due; zero while it is not
+	delay     time.Duration
+	view      *route.CheckView
+}
+
+// class orders checks in the dispatcher (health.md, "Scheduling", rule 3).
+type class uint8
+
+const (
+	classUrgent class = iota // pending, confirming, expedited
+	classUp
+	classDown
+)
+
+func (c *check) class() class {
+	down := true
+	for _, p := range c.users {
+		if p.active.undecided() || p.active.confirming() {
+			return classUrgent
+		}
+		down = down && p.active.status == route.StateDown
+	}
+	switch {
+	case c.expedited:
+		return classUrgent
+	case down:
+		return classDown
+	}
+	return classUp
+}
+
+// pace is the wait between launches in the check's present condition, and its name.
+func (c *check) pace(tick time.Duration) (time.Duration, string) {
+	t := &c.key.timing
+	pending, confirming, down := false, false, true
+	for _, p := range c.users {
+		pending = pending || p.active.undecided()
+		confirming = confirming || p.active.confirming()
+		down = down && p.active.status == route.StateDown
+	}
+	switch {
+	case pending:
+		return tick, paceFast
+	case confirming && t.fast > 0:
+		return t.fast, paceFast
+	case confirming:
+		return t.interval, paceNormal
+	case down:
+		return t.down, paceDown
+	}
+	return t.interval, paceNormal
+}
+
+// Names of paces (json.md).
+const (
+	paceNormal = "normal"
+	paceFast   = "fast"
+	paceDown   = "down"
+)
+
+// wanted reports whether anybody still wants probes: a backend that leaves gets none.
+func (c *check) wanted() bool {
+	return slices.ContainsFunc(c.users, func(p *placement) bool { return !p.leaving() })
+}
+
+// cancel ends the probe in flight; its result will be dropped.
+func (c *check) cancel() {
+	if c.inFlight == nil {
+		return
+	}
+	c.inFlight.cancel(errProbeObsolete)
+	c.inFlight = nil
+}
+
+// retryAt is when the next probe may change the entry's rotation.
+func (en *entry) retryAt(now time.Time) time.Time {
+	var at time.Time
+	for _, p := range en.placements {
+		if p.check == nil || p.leaving() {
+			continue
+		}
+		next := p.check.nextAt
+		if p.check.inFlight != nil || next.Before(now) {
+			next = now
+		}
+		if at.IsZero() || next.Before(at) {
+			at = next
+		}
+	}
+	return at
+}
+
+func byBackendID(a, b *placement) int {
+	return cmp.Compare(a.backend().ID, b.backend().ID)
+}

@@ -1,0 +1,157 @@
+package healthcheck
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"fairlead/router/route"
+)
+
+// probe runs one probe and judges its time: what comes after the deadline is a
+// timeout, whatever it says.
+func (e *Engine) probe(ctx context.Context, t *task) Result {
+	spec := &t.check.spec
+	r := e.ask(ctx, t)
+	over := time.Since(t.started) - spec.Check.Timeout
+	failedAtDeadline := !r.OK && context.Cause(ctx) == errProbeDeadline
+	if (over > 0 || failedAtDeadline) && r.Kind != route.KindLocalError && r.Kind != route.KindTimeout {
+		r.OK, r.Kind, r.clue = false, route.KindTimeout, clueNone
+		r.Message = "no answer in time"
+	}
+	if r.Kind == route.KindTimeout {
+		r.Message += " (" + short(spec.Check.Timeout) + ")"
+	}
+	if !r.OK && r.Kind == route.KindNone {
+		r.Kind = route.KindOther
+	}
+	return r
+}
+
+// ask calls the prober. A panic in it is a bug of ours: it costs this backend a
+// failed probe and the log a stack, not everybody the router.
+func (e *Engine) ask(ctx context.Context, t *task) (r Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.cfg.Log.Error().Str("check", t.check.id).Str("panic", fmt.Sprintf("%T", v)).
+				Bytes("stack", debug.Stack()).Msg("a prober panicked; please report this bug")
+			r = failed(route.KindConfigError, "the prober failed inside the router (a bug; the log has the stack)")
+		}
+	}()
+	p := e.probers[t.check.spec.Check.Type]
+	if p == nil {
+		return failed(route.KindConfigError, fmt.Sprintf("probes of type %q are not in this version", t.check.spec.Check.Type))
+	}
+	return p.Probe(ctx, t.check.target, &t.check.spec)
+}
+
+// finish takes a probe's result. Its slot is returned here and nowhere else.
+func (e *Engine) finish(t *task, r *Result) {
+	e.mu.Lock()
+	now := time.Now()
+	e.schedule.release(t.class, t.check.target.Host)
+	e.stats.Probes++
+	switch {
+	case e.stopped || e.checks[t.check.key] != t.check || t.check.inFlight != t || t.check.seq != t.seq:
+		e.late(t)
+	case r.Kind == route.KindLocalError:
+		e.localError(t, r, now)
+	default:
+		e.apply(t, r, now)
+	}
+	e.launchWaiting(now)
+	e.mu.Unlock()
+	e.flush()
+}
+
+// late counts a result that is about nothing any more (race rule R1).
+func (e *Engine) late(t *task) {
+	e.stats.LateResults++
+	for _, p := range append(t.orphans, t.check.users...) {
+		p.counters.LateResults++
+		e.touch(p.entry)
+	}
+}
+
+// apply lets every placement of the check see the result, and publishes what
+// follows from it, in the same critical section (race rules R5, R18).
+func (e *Engine) apply(t *task, r *Result, now time.Time) {
+	c := t.check
+	c.inFlight = nil
+	e.local.consecutive = 0
+	e.rev++
+	seen := &route.ProbeResult{
+		At: now, OK: r.OK, Kind: r.Kind, Message: r.Message, Status: r.Status, Remote: r.Remote,
+		Duration: now.Sub(t.started), Phases: r.Phases,
+	}
+	if !r.OK {
+		e.stats.Failures++
+	}
+	for _, p := range c.users {
+		if p.leaving() {
+			continue
+		}
+		before := p.active
+		var what change
+		p.active, what = p.active.result(&p.rules, r, now)
+		p.last = seen
+		p.counters.Probes++
+		if !r.OK {
+			p.counters.Failures++
+		}
+		if p.decided() {
+			e.decide(p)
+		}
+		e.step(p, &before, what, causeProbe, now)
+	}
+	e.announce()
+	e.plan(c, t, now)
+	e.touchCheck(c)
+	for _, p := range c.users {
+		p.entry.publishRetry(now)
+	}
+}
+
+// step completes a placement's step: the rotation, then one transition.
+func (e *Engine) step(p *placement, before *active, what change, cause string, now time.Time) {
+	if what != changeNone || before.status != p.active.status || before.fail != p.active.fail || before.serving != p.active.serving {
+		e.publish(p.entry, cause, now)
+	}
+	e.touch(p.entry)
+	e.emit(p, what, cause, now)
+}
+
+// localFaults counts failures of the router's own resources in a row.
+type localFaults struct {
+	consecutive int
+	message     string
+	since       time.Time
+}
+
+// localErrorsShown is how many of them in a row raise a diagnostic.
+const localErrorsShown = 3
+
+// localError leaves every verdict alone and tries again at the next tick.
+func (e *Engine) localError(t *task, r *Result, now time.Time) {
+	t.check.inFlight = nil
+	t.check.nextAt = t.tick.Add(e.cfg.Tick)
+	e.stats.LocalErrors++
+	e.rev++
+	e.touchCheck(t.check)
+	if e.local.consecutive++; e.local.consecutive == 1 {
+		e.local.since = now
+	}
+	e.local.message = r.Message
+	if e.local.consecutive == localErrorsShown {
+		e.notify(notice{local: r.Message})
+	}
+}
+
+// short writes a duration as people do: 5s, not 5.000000000s.
+func short(d time.Duration) string {
+	if d >= time.Second {
+		d = d.Round(time.Millisecond)
+	}
+	return d.String()
+}

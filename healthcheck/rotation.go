@@ -1,0 +1,251 @@
+package healthcheck
+
+import (
+	"time"
+
+	"fairlead/router/route"
+)
+
+// candidate is what the rotation knows of one placement: the word of each layer.
+type candidate struct {
+	id       string
+	weight   int // 0 is a backup
+	provider route.ProviderState
+	// require: Docker's "starting" gates it out (dockerHealth=require).
+	require   bool
+	active    route.State // unchecked, pending, up or down
+	initial   route.Initial
+	succeeded bool // a probe succeeded once
+	serving   bool // pending only because its check was just turned on
+	// founding: of the provider's first snapshot, not probed yet, and the router is
+	// still waiting for first verdicts.
+	founding bool
+	wentBad  time.Time
+}
+
+// decision is what the rotation says about the candidates, in their order.
+type decision struct {
+	tier    route.Tier
+	panic   bool
+	reason  route.Reason // why nobody serves
+	in      []bool
+	reasons []route.RotationReason
+	backups bool // backups serve
+}
+
+// standing is a candidate's place before anybody is chosen.
+type standing uint8
+
+const (
+	standsOut      standing = iota // gated, leaving
+	standsBlocked                  // initial=down and no success yet
+	standsDown                     // panic at most
+	standsPending                  // tiers 3 and 4
+	standsFounding                 // pending, but one tier with the verified ones
+	standsVerified                 // tiers 1 and 2
+)
+
+// standing places one candidate (health.md, "Rotation": A, V and P).
+func (c *candidate) standing() standing {
+	starting := c.provider == route.ProviderStarting
+	switch {
+	case c.provider == route.ProviderLeaving, c.provider == route.ProviderUnhealthy, starting && c.require:
+		return standsOut
+	case c.initial == route.InitialDown && !c.succeeded && c.active != route.StateUnchecked:
+		return standsBlocked
+	case starting:
+		return c.pending()
+	case c.active == route.StateUp, c.active == route.StateUnchecked, c.serving:
+		return standsVerified
+	case c.active == route.StateDown:
+		return standsDown
+	case c.initial == route.InitialUp:
+		return standsVerified
+	}
+	return c.pending()
+}
+
+func (c *candidate) pending() standing {
+	if c.founding {
+		return standsFounding
+	}
+	return standsPending
+}
+
+// rotate decides who serves: a pure function of the layers. The tiers are tried in
+// order and the first that is not empty serves.
+func rotate(mode route.PanicMode, all []candidate) decision {
+	d := decision{in: make([]bool, len(all)), reasons: make([]route.RotationReason, len(all))}
+	places := make([]standing, len(all))
+	for i := range all {
+		places[i] = all[i].standing()
+	}
+	verified := func(s standing) bool { return s >= standsFounding }
+	pending := func(s standing) bool { return s == standsPending }
+	switch {
+	case d.choose(all, places, verified, false):
+		d.tier = route.TierVerified
+	case d.choose(all, places, verified, true):
+		d.tier = route.TierVerifiedBackup
+	case d.choose(all, places, pending, false):
+		d.tier = route.TierPending
+	case d.choose(all, places, pending, true):
+		d.tier = route.TierPendingBackup
+	case d.panics(mode, all, places):
+		d.tier, d.panic = route.TierPanic, true
+	default:
+		d.reason = emptyReason(all, places)
+	}
+	d.unverifiedOnly(places)
+	d.explain(mode, all, places)
+	return d
+}
+
+// choose takes the primaries, or the backups, whose standing is accepted.
+func (d *decision) choose(all []candidate, places []standing, accept func(standing) bool, backups bool) bool {
+	any := false
+	for i := range all {
+		if accept(places[i]) && (all[i].weight == 0) == backups {
+			d.in[i], any = true, true
+		}
+	}
+	d.backups = any && backups
+	return any
+}
+
+// unverifiedOnly names the tier by what it holds: without a verified member the
+// founding ones are pending as any others.
+func (d *decision) unverifiedOnly(places []standing) {
+	for i, in := range d.in {
+		if in && places[i] == standsVerified {
+			return
+		}
+	}
+	switch d.tier {
+	case route.TierVerified:
+		d.tier = route.TierPending
+	case route.TierVerifiedBackup:
+		d.tier = route.TierPendingBackup
+	default:
+	}
+}
+
+// panics chooses from those that are down, because nothing better exists.
+func (d *decision) panics(mode route.PanicMode, all []candidate, places []standing) bool {
+	down := func(s standing) bool { return s == standsDown }
+	switch mode {
+	case route.PanicOff:
+		return false
+	case route.PanicLast:
+		last := -1
+		for i := range all {
+			if places[i] == standsDown && (last < 0 || fresher(&all[i], &all[last])) {
+				last = i
+			}
+		}
+		if last >= 0 {
+			d.in[last] = true
+			d.backups = all[last].weight == 0
+		}
+		return last >= 0
+	default:
+		return d.choose(all, places, down, false) || d.choose(all, places, down, true)
+	}
+}
+
+// fresher reports whether a failed later than b; the lower id wins a tie.
+func fresher(a, b *candidate) bool {
+	if a.wentBad.Equal(b.wentBad) {
+		return a.id < b.id
+	}
+	return a.wentBad.After(b.wentBad)
+}
+
+// emptyReason says why nobody serves although there are candidates; without any the
+// entrypoint knows better.
+func emptyReason(all []candidate, places []standing) route.Reason {
+	var down, waiting, gated, leaving bool
+	for i := range all {
+		switch {
+		case places[i] == standsDown, places[i] == standsBlocked && all[i].active == route.StateDown:
+			down = true
+		case places[i] == standsBlocked, all[i].provider == route.ProviderStarting:
+			waiting = true
+		case all[i].provider == route.ProviderUnhealthy:
+			gated = true
+		default:
+			leaving = true
+		}
+	}
+	switch {
+	case waiting:
+		return route.ReasonInitializing
+	case down:
+		return route.ReasonAllUnhealthy
+	case gated:
+		return route.ReasonDockerUnhealthy
+	case leaving:
+		return route.ReasonLeaving
+	}
+	return route.ReasonNoBackends
+}
+
+// explain gives every candidate its rotation reason.
+func (d *decision) explain(mode route.PanicMode, all []candidate, places []standing) {
+	for i := range all {
+		if d.in[i] {
+			d.reasons[i] = d.inReason(mode, &all[i], places[i])
+		} else {
+			d.reasons[i] = d.outReason(mode, &all[i], places[i])
+		}
+	}
+}
+
+func (d *decision) inReason(mode route.PanicMode, c *candidate, place standing) route.RotationReason {
+	switch {
+	case d.panic && mode == route.PanicLast:
+		return route.InPanicLast
+	case d.panic:
+		return route.InPanicAll
+	case place != standsVerified:
+		return route.InPendingNoVerified
+	case d.tier == route.TierVerifiedBackup:
+		return route.InBackupActive
+	case c.active == route.StateUp:
+		return route.InVerified
+	case c.active == route.StateUnchecked, c.serving:
+		return route.InUnchecked
+	}
+	return route.InInitialUp
+}
+
+func (d *decision) outReason(mode route.PanicMode, c *candidate, place standing) route.RotationReason {
+	switch {
+	case c.provider == route.ProviderLeaving:
+		return route.OutLeaving
+	case c.provider == route.ProviderUnhealthy:
+		return route.OutDockerUnhealthy
+	case place == standsBlocked:
+		return route.OutInitialDown
+	case c.provider == route.ProviderStarting:
+		return route.OutDockerStarting
+	case place == standsVerified:
+		return route.OutBackupStandby
+	case place == standsDown:
+		return d.downReason(mode)
+	case d.tier == route.TierPending && c.weight == 0:
+		return route.OutBackupStandby
+	}
+	return route.OutPendingVerifiedExists
+}
+
+// downReason says why a backend that is down does not even serve in panic.
+func (d *decision) downReason(mode route.PanicMode) route.RotationReason {
+	switch {
+	case d.tier == route.TierNone && mode == route.PanicOff:
+		return route.OutPanicOff
+	case d.panic && mode == route.PanicLast:
+		return route.OutPanicNotSelected
+	}
+	return route.OutProbeFailed
+}
