@@ -26,6 +26,9 @@ var ownWarningCodes = []Explanation{
 	explain("W130", "Client error counted as failure", "passive.status lists a status from 400 to 499.",
 		"Anybody can eject a backend by sending requests that it rightly refuses.", "List statuses from 500 on.",
 		"sozune.http.web.passive.status=404,503 -> sozune.http.web.passive.status=503"),
+	explain("W131", "Probing lacks local resources", "Several probes in a row could not be sent because the router's own machine had no file descriptor or port left.",
+		"Such probes count for nothing: every backend keeps its state, and they are tried again.",
+		"Raise the limit of open files, or lower healthCheck.concurrency.", "ulimit -n 256 -> ulimit -n 65536"),
 }
 
 // infoCodes are facts worth knowing.
