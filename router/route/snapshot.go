@@ -37,6 +37,7 @@ type ProviderStatus struct {
 	APIVersion    string
 	Candidates    int // containers seen
 	Ignored       int // without any label of ours, or enable=false
+	Rejected      int // not routed, as Snapshot.Rejected says
 	LastError     string
 	Hint          string // what to do about LastError
 	Notes         []string

@@ -1,0 +1,197 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/router"
+)
+
+// endpoint is one path of the listener.
+type endpoint struct {
+	path string // segments in braces are parameters
+	does string
+	open bool // outside the guards
+	// handle answers a GET or HEAD request.
+	handle func(r *http.Request) (reply, *Error)
+}
+
+// Index is the answer of GET /: what there is.
+type Index struct {
+	Name      string         `json:"name"`
+	Version   string         `json:"version"`
+	Endpoints []IndexedEntry `json:"endpoints"`
+}
+
+// IndexedEntry is one path in the Index.
+type IndexedEntry struct {
+	Path        string `json:"path"`
+	Description string `json:"description"`
+}
+
+// Status is the answer of GET /health, /healthy and /healthz.
+type Status struct {
+	Status string `json:"status"`
+}
+
+// Me is the answer of GET /me: who asks.
+type Me struct {
+	Name string `json:"name"`
+	Role string `json:"role"` // read-only
+}
+
+func (s *Server) endpoints() []endpoint {
+	return []endpoint{
+		{"/", "this list", false, s.index},
+		{"/health", "200 while the process answers", true, s.alive},
+		{"/healthy", "200 while the process answers", true, s.alive},
+		{"/healthz", "200 while the process answers", true, s.alive},
+		{"/ready", "whether traffic may be sent here: 200, or 503 while starting and stopping", true, s.ready},
+		{"/me", "who you are", false, s.me},
+		{"/entrypoints", "all entrypoints; filters q, state, source, protocol, tls; limit and after page", false, s.list},
+		{"/entrypoints/{id}", "one entrypoint with its history", false, s.one},
+		{"/entrypoints/{id}/backends", "the health of its backends", false, s.backends},
+		{"/entrypoints/{id}/backends/{bid}", "the health of one backend", false, s.backend},
+		{"/entrypoints/{id}/backends/{bid}/history", "its transitions, oldest first", false, s.history},
+		{"/resolve", "what becomes of a request: url, method, header (repeatable, Name: value), client_ip", false, s.resolve},
+		{"/checks", "every distinct check and who shares it", false, s.checks},
+		{"/diagnostics", "what is wrong with labels, and what is not routed", false, s.diagnostics},
+		{"/providers", "where entrypoints come from", false, s.providers},
+	}
+}
+
+// find returns the endpoint at a path and stores its parameters in the request. The
+// path is taken as it was sent: nothing is cleaned and nothing redirects.
+func (s *Server) find(r *http.Request) *endpoint {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for i := range s.routes {
+		if params, ok := matchPath(s.routes[i].path, segments); ok {
+			for name, value := range params {
+				r.SetPathValue(name, value)
+			}
+			return &s.routes[i]
+		}
+	}
+	return nil
+}
+
+func matchPath(pattern string, segments []string) (map[string]string, bool) {
+	parts := strings.Split(pattern, "/")
+	if len(parts) != len(segments) {
+		return nil, false
+	}
+	params := map[string]string{}
+	for i, part := range parts {
+		text, err := url.PathUnescape(segments[i])
+		if err != nil {
+			return nil, false
+		}
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			params[strings.TrimSuffix(name, "}")] = text
+		} else if part != text {
+			return nil, false
+		}
+	}
+	return params, true
+}
+
+func (s *Server) index(*http.Request) (reply, *Error) {
+	out := Index{Name: "fairlead", Version: s.cfg.Version, Endpoints: make([]IndexedEntry, len(s.routes))}
+	for i := range s.routes {
+		out.Endpoints[i] = IndexedEntry{Path: s.routes[i].path, Description: s.routes[i].does}
+	}
+	return reply{body: out}, nil
+}
+
+func (s *Server) alive(*http.Request) (reply, *Error) {
+	return reply{body: Status{Status: "ok"}}, nil
+}
+
+func (s *Server) ready(*http.Request) (reply, *Error) {
+	down := s.cfg.Phase != nil && s.cfg.Phase()
+	out := reply{body: newReady(s.cfg.Viewer.View(), down, s.cfg.Verbose)}
+	switch out.body.(Ready).Status {
+	case ReadyInitializing:
+		out.status, out.header = http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}
+	case ReadyShuttingDown:
+		out.status = http.StatusServiceUnavailable
+	}
+	return out, nil
+}
+
+func (s *Server) me(*http.Request) (reply, *Error) {
+	return reply{body: Me{Name: "anonymous", Role: "read-only"}}, nil
+}
+
+// entrypoint finds the one that the path names.
+func (s *Server) entrypoint(r *http.Request) (*router.View, *router.EntrypointView, *Error) {
+	v, id := s.cfg.Viewer.View(), r.PathValue("id")
+	i, ok := slices.BinarySearchFunc(v.Entrypoints, id, func(e router.EntrypointView, id string) int {
+		return strings.Compare(e.Entrypoint.ID, id)
+	})
+	if !ok {
+		return nil, nil, notFound("there is no entrypoint %s; GET /entrypoints lists them, GET /diagnostics says what is not routed and why", quoted(id))
+	}
+	return v, &v.Entrypoints[i], nil
+}
+
+func (s *Server) one(r *http.Request) (reply, *Error) {
+	v, e, err := s.entrypoint(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.tagged(r, v, func() (any, http.Header) { return newEntrypoint(e, true), nil }), nil
+}
+
+func (s *Server) backends(r *http.Request) (reply, *Error) {
+	_, e, err := s.entrypoint(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{body: newEntrypoint(e, true).BackendHealth}, nil
+}
+
+func (s *Server) backend(r *http.Request) (reply, *Error) {
+	b, err := s.findBackend(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{body: b}, nil
+}
+
+func (s *Server) history(r *http.Request) (reply, *Error) {
+	b, err := s.findBackend(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{body: b.History}, nil
+}
+
+func (s *Server) findBackend(r *http.Request) (BackendHealth, *Error) {
+	_, e, err := s.entrypoint(r)
+	if err != nil {
+		return BackendHealth{}, err
+	}
+	for i := range e.Health.Backends {
+		if h := &e.Health.Backends[i]; h.Backend.ID == r.PathValue("bid") {
+			return newBackendHealth(e, h, true), nil
+		}
+	}
+	return BackendHealth{}, notFound("entrypoint %s has no backend %s; GET /entrypoints/{id}/backends lists them",
+		quoted(e.Entrypoint.ID), quoted(r.PathValue("bid")))
+}
+
+func (s *Server) checks(*http.Request) (reply, *Error) {
+	return reply{body: newChecks(s.cfg.Viewer.View())}, nil
+}
+
+func (s *Server) diagnostics(*http.Request) (reply, *Error) {
+	return reply{body: newDiagnostics(s.cfg.Viewer.View())}, nil
+}
+
+func (s *Server) providers(*http.Request) (reply, *Error) {
+	return reply{body: newProviders(s.cfg.Viewer.View(), time.Now())}, nil
+}

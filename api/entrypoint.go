@@ -1,0 +1,178 @@
+package api
+
+import (
+	"fairlead/router"
+	"fairlead/router/route"
+)
+
+// Entrypoint is one object of GET /entrypoints: Sōzune's fields and ours.
+type Entrypoint struct {
+	ID          string             `json:"id"`
+	Name        string             `json:"name"`
+	Protocol    string             `json:"protocol"` // Http, Tcp or Udp
+	Source      string             `json:"source"`   // the provider's name
+	Project     *string            `json:"project"`  // compose project
+	Backends    []Backend          `json:"backends"`
+	Config      EntrypointConfig   `json:"config"`
+	Diagnostics []route.Diagnostic `json:"diagnostics"`
+	// UnhealthyBackends are those of BackendHealth that failed a probe or that Docker
+	// calls unhealthy. Pending and leaving ones are not among them.
+	UnhealthyBackends []BackendHealth  `json:"unhealthy_backends"`
+	BackendHealth     []BackendHealth  `json:"backend_health"`
+	Health            EntrypointHealth `json:"health"`
+	// Absent explains the containers that belong to the entrypoint but are no
+	// backends now.
+	Absent []Absence `json:"absent"`
+	// ExpiresAt is when a retained entrypoint goes away, in epoch seconds.
+	ExpiresAt *int64 `json:"expires_at"`
+	// ShadowedBy is the id of the entrypoint that takes all of its requests.
+	ShadowedBy *string `json:"shadowed_by"`
+	// Stale is set while the provider is not connected: this is what was last known.
+	Stale bool `json:"stale"`
+}
+
+// Backend is one of Sōzune's backends: where requests are sent to.
+type Backend struct {
+	Address string `json:"address"` // IP address or name, without a port
+	Port    uint16 `json:"port"`
+	Weight  int    `json:"weight"`
+}
+
+// Absence is a container that belongs to an entrypoint but is no backend now.
+type Absence struct {
+	CandidateID string `json:"candidate_id"`
+	Name        string `json:"name"`
+	Reason      string `json:"reason"` // retained, paused, restarting, no_address, refused
+	Until       *int64 `json:"until"`  // epoch seconds, null when it has no end
+}
+
+// EntrypointHealth is the health of an entrypoint's rotation.
+type EntrypointHealth struct {
+	State          string `json:"state"` // ok, partial, panic, down, pending, unchecked
+	Total          int    `json:"total"`
+	Healthy        int    `json:"healthy"` // up or unchecked, and in rotation
+	Unhealthy      int    `json:"unhealthy"`
+	Pending        int    `json:"pending"`
+	Disabled       int    `json:"disabled"` // not probed
+	InRotation     int    `json:"in_rotation"`
+	BackupsServing bool   `json:"backups_serving"`
+	Since          int64  `json:"since"`
+	Rev            uint64 `json:"rev"`
+	// Reason says why nothing serves (the vocabulary of Proxy-Status), else null.
+	Reason *string `json:"reason"`
+	// Code is the diagnostic that closed the route, else null.
+	Code    *string `json:"code"`
+	Explain string  `json:"explain"`
+	Panic   Panic   `json:"panic"`
+	// Breaker is null while no circuit breaker is set.
+	Breaker *Breaker `json:"breaker"`
+	// DetectionBoundMS is the longest time in which a failed backend is noticed, null
+	// when nothing is probed.
+	DetectionBoundMS *int64 `json:"detection_bound_ms"`
+	// ServesWhenDown is the status that clients get now, null while it serves.
+	ServesWhenDown *int `json:"serves_when_down"`
+	// History is only in the answer for one entrypoint, oldest first.
+	History []Transition `json:"history,omitempty"`
+}
+
+// Panic says whether unverified backends serve because nothing is verified.
+type Panic struct {
+	Active           bool    `json:"active"`
+	Mode             string  `json:"mode"` // all, last, off
+	ThresholdPercent int     `json:"threshold_percent"`
+	Since            *int64  `json:"since"`
+	Reason           *string `json:"reason"`
+}
+
+// Breaker is the state of a circuit breaker.
+type Breaker struct {
+	State   string `json:"state"` // closed, open, half_open
+	RetryAt *int64 `json:"retry_at"`
+}
+
+// newEntrypoint maps one entrypoint; detailed adds the histories.
+func newEntrypoint(v *router.EntrypointView, detailed bool) Entrypoint {
+	e := v.Entrypoint
+	out := Entrypoint{
+		ID: e.ID, Name: e.Name, Protocol: protocolName(e.Protocol), Source: e.Source, Project: known(e.Project),
+		Backends:          make([]Backend, len(e.Backends)),
+		Config:            newConfig(e),
+		Diagnostics:       list(v.Diagnostics),
+		UnhealthyBackends: []BackendHealth{},
+		BackendHealth:     make([]BackendHealth, len(v.Health.Backends)),
+		Health:            newEntrypointHealth(v, detailed),
+		Absent:            make([]Absence, len(e.Absent)),
+		ExpiresAt:         epoch(e.RetainedUntil),
+		ShadowedBy:        known(v.ShadowedBy),
+		Stale:             v.Stale,
+	}
+	for i := range e.Backends {
+		b := &e.Backends[i]
+		out.Backends[i] = Backend{Address: b.Host, Port: b.Port, Weight: b.Weight}
+	}
+	for i := range v.Health.Backends {
+		b := newBackendHealth(v, &v.Health.Backends[i], detailed)
+		out.BackendHealth[i] = b
+		if b.unhealthy() {
+			out.UnhealthyBackends = append(out.UnhealthyBackends, b)
+		}
+	}
+	for i, a := range e.Absent {
+		out.Absent[i] = Absence{CandidateID: a.CandidateID, Name: a.Name, Reason: string(a.Why), Until: epoch(a.Until)}
+	}
+	return out
+}
+
+func protocolName(p route.Protocol) string {
+	switch p {
+	case route.TCP:
+		return "Tcp"
+	case route.UDP:
+		return "Udp"
+	case route.HTTP:
+	}
+	return "Http"
+}
+
+func newEntrypointHealth(v *router.EntrypointView, detailed bool) EntrypointHealth {
+	h := &v.Health
+	state, reason, code := verdict(v)
+	out := EntrypointHealth{
+		State: string(state), Total: h.Total, Healthy: h.Healthy, Unhealthy: h.Unhealthy,
+		Pending: h.Pending, Disabled: h.Disabled, InRotation: h.InRotation, BackupsServing: h.BackupsServing,
+		Since: epochOrZero(h.Since), Rev: h.Rev, Reason: known(reason), Code: known(code), Explain: h.Explain,
+		Panic: Panic{
+			Active: h.Panic.Active, Mode: string(v.Entrypoint.Options.Panic),
+			Since: epoch(h.Panic.Since), Reason: known(h.Panic.Reason),
+		},
+	}
+	if h.DetectionBound > 0 {
+		bound := millis(h.DetectionBound)
+		out.DetectionBoundMS = &bound
+	}
+	if status := reason.Info().Status; h.ServesWhenDown != 0 || status != 0 {
+		if h.ServesWhenDown != 0 {
+			status = h.ServesWhenDown
+		}
+		out.ServesWhenDown = &status
+	}
+	if detailed {
+		out.History = newHistory(h.History)
+	}
+	return out
+}
+
+// verdict is the state that clients meet: a closed or retained route is down
+// whatever its backends are.
+func verdict(v *router.EntrypointView) (route.EntrypointState, route.Reason, string) {
+	e, h := v.Entrypoint, &v.Health
+	switch {
+	case e.FailClosed != nil:
+		return route.EntrypointDown, route.ReasonMisconfigured, e.FailClosed.Code
+	case len(e.Backends) == 0 && !e.RetainedUntil.IsZero():
+		return route.EntrypointDown, route.ReasonRetained, h.Code
+	case h.State == "":
+		return route.EntrypointPending, h.Reason, h.Code
+	}
+	return h.State, h.Reason, h.Code
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fairlead/router"
+)
+
+// Config wires a Server. Viewer is required.
+type Config struct {
+	Viewer router.Viewer
+	Log    zerolog.Logger
+	// Hosts are the names, besides localhost, that a Host header may carry
+	// (admin.hosts).
+	Hosts []string
+	// Anonymous lets everybody read who reaches the listener (admin.anonymous:
+	// read-only); otherwise only peers on loopback may.
+	Anonymous bool
+	// Verbose adds the names of entrypoints to /ready (admin.verbose).
+	Verbose bool
+	// Version of the router, shown by the index.
+	Version string
+	// Phase reports whether the router is shutting down; nil means never.
+	Phase func() (shuttingDown bool)
+}
+
+// Server answers the requests of the admin listener. It is safe for concurrent use.
+type Server struct {
+	cfg    Config
+	guard  *guard
+	routes []endpoint
+	// boot tells this process apart from others in entity tags: generations begin
+	// anew with every start.
+	boot string
+}
+
+// New returns a Server and starts nothing. An entry of Hosts that is not a host is
+// ignored and logged.
+func New(cfg Config) *Server {
+	s := &Server{cfg: cfg, boot: bootID(), guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
+	s.routes = s.endpoints()
+	return s
+}
+
+func bootID() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+// Limits of the listener. Answers are made in memory, so the write timeout bounds a
+// slow reader only.
+const (
+	headerTimeout  = 5 * time.Second
+	readTimeout    = 10 * time.Second
+	writeTimeout   = 60 * time.Second
+	idleTimeout    = 75 * time.Second
+	maxHeaderBytes = 32 << 10
+	closeTimeout   = 2 * time.Second
+)
+
+// Serve answers on l until ctx ends, then lets running answers finish for a moment
+// and returns nil. It closes l.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          quietLog(s.cfg.Log),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("admin listener %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err := srv.Shutdown(limit); err != nil {
+		_ = srv.Close() // cut what did not end in time
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("admin listener %s: %w", l.Addr(), err)
+	}
+	return nil
+}
