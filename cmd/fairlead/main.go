@@ -1,0 +1,39 @@
+// Command fairlead is a Docker-label-driven edge router.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"fairlead/cmd/internal/cli"
+)
+
+func main() { os.Exit(run()) }
+
+// run turns the first signal into the end of the context, and the second one into
+// the end of the process.
+func run() int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		second := <-signals
+		fmt.Fprintln(os.Stderr, "fairlead: second signal: ending at once; requests in flight are cut")
+		os.Exit(signalled(second))
+	}()
+	return cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()})
+}
+
+// signalled is the exit code of a process that a signal ended, as shells give it.
+func signalled(s os.Signal) int {
+	if n, ok := s.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return 1
+}

@@ -1,0 +1,142 @@
+// Package cli holds the commands of the fairlead program, one file for each. They
+// read from and write to what Main is given, so tests run the whole program in
+// process.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes; `route resolve` and `health` add meanings of their own to 1 and 2.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 3
+	exitUnreachable = 4
+)
+
+// Streams is the world of one run.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Env      []string // NAME=value, as os.Environ gives it
+}
+
+// program is one run.
+type program struct {
+	Streams
+	admin string // --admin of the commands that ask a router
+	json  bool
+	exit  int // of a command that succeeded in saying something bad
+}
+
+// failure ends a run: what happened, what to do, and the exit code.
+type failure struct {
+	code    int
+	message string
+	fix     string
+}
+
+// Error implements error in one line.
+func (f *failure) Error() string {
+	if f.fix == "" {
+		return f.message
+	}
+	return f.message + ": " + f.fix
+}
+
+func usage(fix, format string, args ...any) error {
+	return &failure{code: exitUsage, message: fmt.Sprintf(format, args...), fix: fix}
+}
+
+func failed(fix, format string, args ...any) error {
+	return &failure{code: exitFailed, message: fmt.Sprintf(format, args...), fix: fix}
+}
+
+// Main runs the program with the arguments behind its name and returns the exit
+// code. It ends soon after ctx does.
+func Main(ctx context.Context, args []string, s Streams) int {
+	p := &program{Streams: s}
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return p.exit
+	}
+	var f *failure
+	if !errors.As(err, &f) {
+		// Everything that is not a failure comes from cobra: words and flags that it does not know.
+		f = &failure{code: exitUsage, message: strings.TrimSpace(err.Error())}
+		if !strings.Contains(f.message, "fairlead") {
+			f.fix = "see fairlead --help"
+		}
+	}
+	p.complain(f)
+	return f.code
+}
+
+// complain writes an error: one line, and one line of what to do.
+func (p *program) complain(f *failure) {
+	style := p.style(p.Err)
+	fmt.Fprintf(p.Err, "%s %s\n", style.bad("error:"), f.message)
+	if f.fix != "" {
+		fmt.Fprintf(p.Err, "       %s\n", f.fix)
+	}
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fairlead",
+		Short: "An edge router that reads container labels, probes every backend and says why",
+		Long: `Fairlead watches the container engine, turns labels into routes, probes every
+backend, keeps traffic on those that can serve, and can always say why.
+
+Exit codes: 0 done, 1 failed, 3 wrong usage, 4 router not reachable;
+route resolve and health say more with 1 and 2 (see their help).`,
+		Example: `  fairlead serve                                     run the router
+  fairlead route resolve http://app.example.com/v1   which route takes a request, and why
+  fairlead health                                    every entrypoint, every backend
+  fairlead validate                                  what the engine's labels amount to
+  fairlead explain E001                              cause, effect and fix of a code`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("see "+cmd.CommandPath()+" --help", "%v", err)
+	})
+	root.AddCommand(p.explainCommand(), p.versionCommand())
+	return root
+}
+
+// lookup returns an environment variable, "" when it is not set.
+func (p *program) lookup(name string) string {
+	for i := len(p.Env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(p.Env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// terminal reports whether w is a terminal, or another device of characters.
+func terminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,132 @@
+// Package config reads the router's settings: flags, environment, one YAML file and
+// defaults, in that order. The struct below is the one table of settings; reading,
+// did-you-mean and the reference documentation come from its tags.
+package config
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Config holds every setting of this version. Start from Default: the zero value is
+// not valid. Tags: key is the name in the file, doc the sentence of the reference,
+// one the permitted words, min and max the permitted range (durations or integers).
+type Config struct {
+	Labels          Labels        `key:"labels"`
+	Providers       Providers     `key:"providers"`
+	Proxy           Proxy         `key:"proxy"`
+	ShutdownDelay   time.Duration `key:"shutdownDelay" min:"0s" max:"1h" doc:"Time between the signal to stop and closing the listeners; /ready answers 503 in it."`
+	ShutdownTimeout time.Duration `key:"shutdownTimeout" min:"1ms" max:"1h" doc:"Time that requests in flight get at a stop; tunnels get half of it. Above 8s raise the container's stop_grace_period too."`
+	HealthCheck     HealthCheck   `key:"healthCheck"`
+	Certificates    Certificates  `key:"certificates"`
+	Admin           Admin         `key:"admin"`
+	Log             Log           `key:"log"`
+}
+
+// Labels says which labels are read.
+type Labels struct {
+	Prefix          string `key:"prefix" doc:"Prefix of the labels that are read, lower case."`
+	ExposeByDefault bool   `key:"exposeByDefault" doc:"Route containers that carry labels of ours without <prefix>.enable=true."`
+}
+
+// Providers are the sources of entrypoints.
+type Providers struct {
+	Docker Docker `key:"docker"`
+	File   File   `key:"file"`
+}
+
+// Docker configures the Docker provider.
+type Docker struct {
+	Enabled        bool   `key:"enabled" doc:"Watch a Docker engine."`
+	Endpoint       string `key:"endpoint" doc:"Address of the engine: unix:///path, tcp://host:port, http:// or https://. Without it DOCKER_HOST, else unix:///var/run/docker.sock."`
+	CertPath       string `key:"certPath" doc:"Folder with ca.pem, cert.pem and key.pem for a tcp endpoint. Without it DOCKER_CERT_PATH."`
+	TLSVerify      bool   `key:"tlsVerify" doc:"The engine's certificate must be valid. Without it true when DOCKER_TLS_VERIFY is not empty."`
+	RetainSeconds  int    `key:"retainSeconds" min:"0" max:"86400" doc:"Seconds for which the entrypoint of a stopped container answers 503 instead of 404."`
+	DefaultNetwork string `key:"defaultNetwork" doc:"Network whose address is preferred when a container has several usable ones."`
+}
+
+// File configures the file provider.
+type File struct {
+	Path string `key:"path" doc:"File or folder with entrypoints; it is watched. Empty turns the provider off."`
+}
+
+// Proxy configures the data plane.
+type Proxy struct {
+	HTTP           HTTP           `key:"http"`
+	TrustedProxies []netip.Prefix `key:"trustedProxies" doc:"Addresses and networks of proxies in front whose forwarding headers are believed."`
+	Timeouts       Timeouts       `key:"timeouts"`
+	Limits         Limits         `key:"limits"`
+}
+
+// HTTP configures the plain HTTP listener.
+type HTTP struct {
+	Listen string `key:"listen" doc:"Address of the HTTP listener; empty turns it off."`
+}
+
+// Timeouts bound how long a peer may keep a connection waiting.
+type Timeouts struct {
+	Header      time.Duration `key:"header" min:"1ms" max:"1h" doc:"Time to read a request head."`
+	BodyIdle    time.Duration `key:"bodyIdle" min:"1ms" max:"24h" doc:"Time between two bytes of a body, in either direction."`
+	Idle        time.Duration `key:"idle" min:"1ms" max:"24h" doc:"Time that a client connection may wait between requests."`
+	BackendIdle time.Duration `key:"backendIdle" min:"1ms" max:"1h" doc:"Time that a connection to a backend waits for its next request."`
+}
+
+// Limits bound what a peer may make the router hold.
+type Limits struct {
+	HeaderBytes         int `key:"headerBytes" min:"1024" max:"16777216" doc:"Size of a request line and its headers."`
+	ResponseHeaderBytes int `key:"responseHeaderBytes" min:"1024" max:"16777216" doc:"Size of the headers of a backend's response."`
+	Streams             int `key:"streams" min:"1" max:"100000" doc:"Concurrent streams of one HTTP/2 connection."`
+}
+
+// HealthCheck configures the prober as a whole; labels configure each check.
+type HealthCheck struct {
+	Tick           time.Duration `key:"tick" min:"10ms" max:"1m" doc:"Step of the scheduler; intervals are rounded up to it."`
+	Concurrency    int           `key:"concurrency" min:"1" max:"100000" doc:"Probes in flight at most."`
+	PerHost        int           `key:"perHost" min:"1" max:"100000" doc:"Probes in flight to one host at most."`
+	StartupSpread  time.Duration `key:"startupSpread" min:"1ms" max:"1m" doc:"Time over which the first probes of a batch are spread."`
+	AllowLoopback  bool          `key:"allowLoopback" doc:"Let probes and traffic reach loopback addresses that no provider derived itself."`
+	AllowLinkLocal bool          `key:"allowLinkLocal" doc:"Let probes reach link-local addresses; cloud metadata addresses stay refused."`
+}
+
+// Certificates configures trust.
+type Certificates struct {
+	Authorities map[string]string `key:"authorities" doc:"PEM files of certificate authorities by the name that the label backendTLS.ca uses."`
+}
+
+// Admin configures the admin listener.
+type Admin struct {
+	Listen    string   `key:"listen" doc:"Address of the admin listener (API); empty turns it off."`
+	Hosts     []string `key:"hosts" doc:"Names besides localhost under which the admin listener answers; addresses always pass."`
+	Anonymous string   `key:"anonymous" one:"off,read-only" doc:"What peers from other machines may do without credentials."`
+}
+
+// Log configures the log, which goes to standard error.
+type Log struct {
+	Level  string            `key:"level" one:"trace,debug,info,warn,error,off" doc:"Least severity that is logged."`
+	Format string            `key:"format" one:"auto,json,console" doc:"auto is console on a terminal and json elsewhere."`
+	Levels map[string]string `key:"levels" doc:"Level by component: app, docker, file, healthcheck, proxy, router, api."`
+}
+
+// Components are the names that log.levels may use.
+func Components() []string {
+	return []string{"api", "app", "docker", "file", "healthcheck", "proxy", "router"}
+}
+
+// Default returns the settings of a start without file, flags and environment.
+func Default() Config {
+	return Config{
+		Labels:          Labels{Prefix: "sozune"},
+		Providers:       Providers{Docker: Docker{Enabled: true, RetainSeconds: 60}},
+		ShutdownTimeout: 8 * time.Second,
+		Proxy: Proxy{
+			HTTP: HTTP{Listen: ":80"},
+			Timeouts: Timeouts{
+				Header: 10 * time.Second, BodyIdle: time.Minute, Idle: 75 * time.Second, BackendIdle: 4 * time.Second,
+			},
+			Limits: Limits{HeaderBytes: 64 << 10, ResponseHeaderBytes: 256 << 10, Streams: 250},
+		},
+		HealthCheck: HealthCheck{Tick: time.Second, Concurrency: 256, PerHost: 8, StartupSpread: time.Second},
+		Admin:       Admin{Listen: "127.0.0.1:3035", Anonymous: "off"},
+		Log:         Log{Level: "info", Format: "auto"},
+	}
+}
