@@ -19,21 +19,24 @@ func (r *resolver) serve() {
 	case e.FailClosed != nil:
 		r.filter("protection", "refuse", fmt.Sprintf("%s (%s) is wrong or not available, so the route is closed (`fairlead explain %s`)",
 			e.FailClosed.Label, e.FailClosed.Code, e.FailClosed.Code))
-		r.unavailable(e, route.ReasonMisconfigured, "a label that protects it is wrong or not available")
+		r.unavailable(e, route.ReasonMisconfigured, "A label that protects it is wrong or not available.")
 		return
 	case err != nil:
 		r.answer(OutcomeRefused, 400, route.ReasonBadRequest)
 		r.say("%s takes it, but the rewritten path is refused with 400: %v.", e.ID, err)
 		return
 	case next == nil:
-		r.unavailable(e, emptyRotation(&health, rot), strings.TrimSuffix(health.Explain, "."))
+		r.unavailable(e, emptyRotation(&health, rot), health.Explain)
 		return
 	}
 	r.headers(e, next, path)
 	r.res.Outcome = OutcomeServed
 	r.say("%s takes it%s.", e.ID, r.nextWords(e, next))
-	if rot.Panic || health.Panic.Active {
+	switch {
+	case rot.Panic || health.Panic.Active:
 		r.say("Nothing is verified, so unverified backends serve (panic).")
+	case r.res.ExitCode() == ExitUnverified:
+		r.say("No verified backend would get it yet.")
 	}
 }
 
@@ -60,11 +63,10 @@ func emptyRotation(h *route.EntrypointHealth, rot *route.Rotation) route.Reason 
 func (r *resolver) unavailable(e *route.Entrypoint, reason route.Reason, why string) {
 	status := reason.Info().Status
 	r.answer(OutcomeUnavailable, status, reason)
-	r.say("%s takes it and answers %d %s", e.ID, status, reason)
+	r.say("%s takes it and answers %d %s.", e.ID, status, reason)
 	if why != "" {
-		r.res.Explain += ": " + why
+		r.say("%s", why)
 	}
-	r.res.Explain += "."
 }
 
 func (r *resolver) filter(name, verdict, explain string) {
@@ -157,7 +159,7 @@ func (r *resolver) rewrite() (Path, error) {
 func (r *resolver) headers(e *route.Entrypoint, next *route.Backend, path Path) {
 	up := &ResolvedUpstream{
 		URL:            string(next.Scheme) + "://" + next.Address() + path.Forward + r.asked.maskedQuery(),
-		HeadersSet:     []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto", "X-Real-Ip"},
+		HeadersSet:     []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto", "X-Real-IP"},
 		HeadersRemoved: []string{},
 	}
 	if next.Scheme == "" {

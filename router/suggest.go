@@ -62,22 +62,48 @@ func hint(text string) string {
 
 func (r *resolver) suggestHosts() {
 	host := r.asked.host
-	for _, n := range r.nearest() {
-		text := n.host.pattern.Text
-		id := n.route.Entrypoint.ID
-		switch {
-		case n.host.pattern.Kind == route.HostWildcard && "."+host == n.host.pattern.Suffix():
-			r.suggest("%s does not take the apex: add %s to the host label of %s", text, host, id)
-		case n.host.pattern.Kind == route.HostWildcard && strings.HasSuffix(host, n.host.pattern.Suffix()):
-			r.suggest("%s takes one label only: **%s in the host label of %s takes any number", text, n.host.pattern.Suffix(), id)
-		case "www."+text == host || "www."+host == text:
-			r.suggest("%s is routed, %s is not: add it to the host label of %s", text, host, id)
-		default:
-			r.suggest("did you mean %s (%s)?", text, id)
+	r.suggestRefused()
+	near := r.nearest()
+	for i := range near {
+		pattern := near[i].host.pattern
+		if i > 0 && near[i-1].host.pattern == pattern {
+			continue
 		}
+		var ids []string
+		for _, n := range near[i:] {
+			if n.host.pattern == pattern {
+				ids = append(ids, n.route.Entrypoint.ID)
+			}
+		}
+		r.suggestHost(pattern, host, enumerate(ids))
 	}
 	if len(r.res.Suggestions) == 0 {
 		r.suggest("no known host is near %s; `fairlead route list` shows all", host)
+	}
+}
+
+// suggestHost says what a pattern near the host lacks to take it.
+func (r *resolver) suggestHost(pattern route.HostPattern, host, ids string) {
+	text, wild := pattern.Text, pattern.Kind == route.HostWildcard
+	switch {
+	case wild && "."+host == pattern.Suffix():
+		r.suggest("%s does not take the apex: add %s to the host label of %s", text, host, ids)
+	case wild && strings.HasSuffix(host, pattern.Suffix()):
+		r.suggest("%s takes one label only: **%s in the host label of %s takes any number", text, pattern.Suffix(), ids)
+	case "www."+text == host || "www."+host == text:
+		r.suggest("%s is routed, %s is not: add it to the host label of %s", text, host, ids)
+	default:
+		r.suggest("did you mean %s (%s)?", text, ids)
+	}
+}
+
+// suggestRefused names the routes of the host whose rules can match nothing.
+func (r *resolver) suggestRefused() {
+	for _, rt := range r.view.Table.routes {
+		names := func(h compiledHost) bool { return h.matches(r.asked.host) }
+		if rt.rules.path.value == "" && slices.ContainsFunc(rt.rules.hosts, names) {
+			r.suggest("%s is for this host, but no request can match it: %v", rt.Entrypoint.ID, rt.rules.refused)
+		}
 	}
 }
 
@@ -90,6 +116,9 @@ func (r *resolver) nearest() []candidate {
 	}
 	var list []near
 	for _, rt := range r.view.Table.routes {
+		if rt.rules.path.value == "" {
+			continue
+		}
 		best := near{distance: -1}
 		for i := range rt.rules.hosts {
 			h := &rt.rules.hosts[i]
@@ -102,7 +131,8 @@ func (r *resolver) nearest() []candidate {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b near) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.host.pattern.Text, b.host.pattern.Text))
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.host.pattern.Kind, b.host.pattern.Kind),
+			strings.Compare(a.host.pattern.Text, b.host.pattern.Text))
 	})
 	list = list[:min(len(list), maxSuggestions)]
 	out := make([]candidate, len(list))
@@ -131,8 +161,9 @@ func hostDistance(h *compiledHost, host string) int {
 			return 0
 		}
 		if i := strings.IndexByte(host, '.'); i > 0 {
+			// The first label is free, so a full host that is as near comes first.
 			if d := editDistance(suffix, host[i:], 2); d <= 2 {
-				return d
+				return d + 1
 			}
 		}
 	case route.HostRegex, route.HostAny:
