@@ -94,17 +94,15 @@ func (r *running) until(what string, ok func(route.Snapshot) bool) route.Snapsho
 	}
 }
 
-// quiet fails when a snapshot comes within d, which is real time: only where nothing
-// is expected.
-func (r *running) quiet(d time.Duration) {
+// next waits for one snapshot, which must satisfy ok: nothing else may come before.
+func (r *running) next(what string, ok func(route.Snapshot) bool) route.Snapshot {
 	r.t.Helper()
-	select {
-	case <-r.out.Ready():
-		if s, there := r.out.Take(); there {
-			r.t.Fatalf("a snapshot came although nothing changed: %s\nbefore: %s", describeSnapshot(s), describeSnapshot(r.last))
-		}
-	case <-time.After(d):
+	before := r.puts
+	s := r.until(what, func(route.Snapshot) bool { return r.puts > before })
+	if !ok(s) {
+		r.t.Fatalf("something came before %s: %s", what, describeSnapshot(s))
 	}
+	return s
 }
 
 // describeSnapshot is one line per entrypoint: id, backends with state, absences.

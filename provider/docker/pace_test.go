@@ -146,6 +146,19 @@ func (m *memory) drop(name string) {
 	delete(m.containers, name)
 }
 
+func (m *memory) dialed() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dials
+}
+
+// slow makes every inspect of a container take d.
+func (m *memory) slow(name string, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.delay[name] = d
+}
+
 func (m *memory) count(name string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -263,9 +276,8 @@ func TestRemovalGoesOutAtOnceAndTakesAnnouncedAdditionsAlong(t *testing.T) {
 		m.begin("slow")
 		b.next(0)
 		b.next(quietTime)
-		m.mu.Lock()
-		m.delay["new"], m.delay["late"] = 10*time.Millisecond, 400*time.Millisecond
-		m.mu.Unlock()
+		m.slow("new", 10*time.Millisecond)
+		m.slow("late", 400*time.Millisecond)
 		m.begin("new")
 		m.say("kill", "old", "signal", "15")
 		if took := b.next(time.Second); took != 10*time.Millisecond {
@@ -299,8 +311,8 @@ func TestLeavingEndsWhenTheContainerGoesOnRunning(t *testing.T) {
 			t.Errorf("taken back after %v, want %v", took, 2*time.Minute+leaveGrace)
 		}
 		b.is("http_a", "a=10.0.0.2:80(present)")
-		if m.dials != 1 {
-			t.Errorf("connected %d times", m.dials)
+		if m.dialed() != 1 {
+			t.Errorf("connected %d times", m.dialed())
 		}
 	})
 }
@@ -405,12 +417,12 @@ func TestResyncFindsWhatWasNotAnnouncedAndReopensTheStream(t *testing.T) {
 		}
 		b.is("http_a", "a=10.0.0.2:80(present)")
 		time.Sleep(time.Second)
-		if m.dials != 2 {
-			t.Errorf("the silent stream was not reopened: %d connections", m.dials)
+		if m.dialed() != 2 {
+			t.Errorf("the silent stream was not reopened: %d connections", m.dialed())
 		}
 		b.none(10 * time.Minute)
-		if m.dials != 2 {
-			t.Errorf("a healthy stream was reopened: %d connections", m.dials)
+		if m.dialed() != 2 {
+			t.Errorf("a healthy stream was reopened: %d connections", m.dialed())
 		}
 	})
 }
@@ -429,9 +441,9 @@ func TestWatchdogNoticesADeadEngine(t *testing.T) {
 			t.Errorf("status %+v", s)
 		}
 		b.is("http_a", "a=10.0.0.2:80(present)")
-		before := m.dials
+		before := m.dialed()
 		b.none(10 * time.Minute)
-		if tries := m.dials - before; tries < 150 || tries > 400 {
+		if tries := m.dialed() - before; tries < 150 || tries > 400 {
 			t.Errorf("tried %d times in ten minutes", tries)
 		}
 		m.mu.Lock()
@@ -477,7 +489,7 @@ func TestFirstSnapshotWaitsForSlowContainersOnlySoLong(t *testing.T) {
 	inBubble(t, func(m *memory) {
 		m.set("a")
 		m.set("stuck")
-		m.delay["stuck"] = time.Hour
+		m.slow("stuck", time.Hour)
 	}, func(b *bubble) {
 		if took := b.next(time.Minute); took != firstSyncWait {
 			t.Errorf("took %v, want %v", took, firstSyncWait)
@@ -493,7 +505,7 @@ func TestSlowContainersHoldUpALaterReadForASecond(t *testing.T) {
 		b.next(0)
 		m.set("a")
 		m.set("stuck")
-		m.delay["stuck"] = time.Hour
+		m.slow("stuck", time.Hour)
 		m.end <- errors.New("cut")
 		b.next(2 * longestWait)
 		b.is("http_a", "a=10.0.0.2:80(present)")
@@ -508,9 +520,8 @@ func TestRemovalDuringAReadGoesOut(t *testing.T) {
 		m.begin("b")
 		b.next(0)
 		b.next(quietTime)
-		m.mu.Lock()
-		m.delay["a"], m.delay["b"] = 3*time.Second, 3*time.Second
-		m.mu.Unlock()
+		m.slow("a", 3*time.Second)
+		m.slow("b", 3*time.Second)
 		m.end <- errors.New("cut")
 		time.Sleep(time.Second)
 		m.say("kill", "a", "signal", "15")
@@ -530,7 +541,7 @@ func TestLastWordsBeforeTheStreamEndsCount(t *testing.T) {
 		m.mu.Lock()
 		m.dialErr = errors.New("shut down")
 		m.mu.Unlock()
-		m.delay["a"] = time.Minute
+		m.slow("a", time.Minute)
 		m.say("die", "a")
 		synctest.Wait()
 		m.end <- errors.New("unexpected EOF")

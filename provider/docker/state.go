@@ -167,6 +167,7 @@ func (s *state) answered(id string, in inspected, err error, now time.Time) urge
 		return s.failed(r, err, now)
 	}
 	before := r.info.Status
+	s.release(r)
 	takenBack := r.update(in, now, s.cfg.Retain)
 	r.relevant = s.cfg.Label.ExposeByDefault || hasLabels(in.Labels, s.cfg.Label.Prefix)
 	if takenBack {

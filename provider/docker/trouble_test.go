@@ -1,12 +1,15 @@
 package docker
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"fairlead/provider"
 	"fairlead/provider/docker/enginetest"
 	"fairlead/router/route"
 )
@@ -32,11 +35,10 @@ func TestEngineAwayKeepsEverything(t *testing.T) {
 
 func TestEngineNeverThere(t *testing.T) {
 	r := start(t, newProvider(t, "unix:///nonexistent/docker.sock", nil))
-	s := r.until("the failure", func(s route.Snapshot) bool { return s.Status.Phase == route.PhaseFailed })
+	s := r.next("the failure", func(s route.Snapshot) bool { return s.Status.Phase == route.PhaseFailed })
 	if s.Status.Connected || !strings.Contains(s.Status.LastError, "no engine socket") || s.Status.Hint == "" {
 		t.Errorf("status %+v", s.Status)
 	}
-	r.quiet(300 * time.Millisecond)
 }
 
 func TestFailedListIsNotAnEmptyOne(t *testing.T) {
@@ -69,7 +71,10 @@ func TestListThatLiesRemovesNothing(t *testing.T) {
 	lists := e.Requests(enginetest.List)
 	e.Cut(true)
 	eventually(t, "the list is asked for again", func() bool { return e.Requests(enginetest.List) > lists })
-	r.quiet(300 * time.Millisecond)
+	e.Run(web("next"))
+	r.next("the next one", func(s route.Snapshot) bool {
+		return strings.Contains(of(s, "http_web"), "next=") && strings.Contains(of(s, "http_web"), "app=")
+	})
 }
 
 func TestStreamThatIsCutAllTheTime(t *testing.T) {
@@ -82,13 +87,9 @@ func TestStreamThatIsCutAllTheTime(t *testing.T) {
 		e.Cut(broken)
 		streams := e.Requests(enginetest.Events)
 		eventually(t, "several reconnects", func() bool { return e.Requests(enginetest.Events) > streams+3 })
-		r.quiet(10 * time.Millisecond)
 		e.Run(web("next"))
-		r.until("a container that starts meanwhile", func(s route.Snapshot) bool {
-			if !s.Status.Connected {
-				t.Error("a stream that is cut is no lost engine")
-			}
-			return strings.Contains(of(s, "http_web"), "next=")
+		r.next("a container that starts meanwhile", func(s route.Snapshot) bool {
+			return s.Status.Connected && strings.Contains(of(s, "http_web"), "next=")
 		})
 	}
 }
@@ -221,4 +222,30 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+func TestNothingIsLeftRunning(t *testing.T) {
+	e := enginetest.New(enginetest.Docker20)
+	endpoint := e.ServeUnix(t)
+	e.Run(web("app"))
+	before := runtime.NumGoroutine()
+	for range 5 {
+		p := newProvider(t, endpoint, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		out := provider.NewMailbox()
+		done := make(chan error, 1)
+		go func() { done <- p.Run(ctx, out) }()
+		<-out.Ready()
+		e.Probe("app")
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run returned %v", err)
+		}
+		if _, err := p.Collect(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, "all goroutines and streams end", func() bool {
+		return runtime.NumGoroutine() <= before && e.Subscribers() == 0
+	})
 }
