@@ -26,9 +26,13 @@ type active struct {
 	ok, fail int         // consecutive, saturating at the threshold
 	// kind and message are those of the last failure; they stand for the verdict
 	// while the status is down.
-	kind    route.Kind
-	message string
-	clue    clue
+	kind     route.Kind
+	message  string
+	answered int // HTTP status, 0 without one
+	clue     clue
+	failed   time.Time
+	// streak counts failures in a row without an end; fail saturates.
+	streak int
 	// stale: the verdict is of a check whose content has changed since; the next
 	// result decides alone.
 	stale bool
@@ -77,7 +81,7 @@ func (a active) result(rules *activeRules, r *Result, now time.Time) (active, ch
 
 func (a active) success(rules *activeRules) (active, change) {
 	before := a
-	a.fail, a.stale, a.serving, a.succeeded = 0, false, false, true
+	a.fail, a.streak, a.stale, a.serving, a.succeeded = 0, 0, false, false, true
 	decides := before.status == route.StatePending || before.stale
 	switch {
 	case before.status == route.StateUp:
@@ -100,7 +104,8 @@ func (a active) success(rules *activeRules) (active, change) {
 func (a active) failure(rules *activeRules, r *Result, now time.Time) (active, change) {
 	before := a
 	a.ok, a.serving = 0, false
-	a.kind, a.message, a.clue = r.Kind, r.Message, r.clue
+	a.kind, a.message, a.answered, a.clue = r.Kind, r.Message, r.Status, r.clue
+	a.failed, a.streak = now, a.streak+1
 	a.fail = min(a.fail+1, rules.unhealthy)
 	if before.status == route.StatePending || before.stale {
 		if rules.young(now) {

@@ -38,7 +38,15 @@ type verdict struct {
 func classify(err error, in phase) verdict {
 	switch {
 	case isTimeout(err):
-		return verdict{kind: route.KindTimeout, message: "no answer in time while " + string(in)}
+		v := verdict{kind: route.KindTimeout, message: "no answer in time while " + string(in), clue: clueSilence}
+		switch in {
+		case phaseDNS:
+			v.clue = clueNone
+		case phaseConnect:
+			v.clue = clueNoConnection
+		default:
+		}
+		return v
 	case in == phaseDNS:
 		return classifyDNS(err)
 	}
@@ -138,7 +146,10 @@ func classifyTLS(err error) verdict {
 		v.message, v.clue = "certificate is not for the name "+name.Host+certificateNames(name.Certificate), clueWrongName
 	case errors.As(err, &op) && op.Op == "remote error":
 		v.message = "the backend ended TLS: " + strings.TrimPrefix(plain(op.Err), "tls: ")
-		if strings.Contains(v.message, "certificate") {
+		switch {
+		case strings.Contains(v.message, "no application protocol"):
+			v.clue = clueHTTP2
+		case strings.Contains(v.message, "certificate"):
 			v.clue = clueClientCert
 		}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

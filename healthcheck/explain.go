@@ -1,11 +1,193 @@
 package healthcheck
 
-import "fairlead/router/route"
+import (
+	"fmt"
+	"strings"
+	"time"
 
-func (en *entry) panicReason() string { return en.sentence() }
+	"fairlead/router/route"
+)
 
-func (en *entry) explain(h *route.EntrypointHealth) string { return en.sentence() }
+// explain is one sentence or two about a placement: state, cause, evidence, next
+// step (health.md, "explain wording model").
+func explain(p *placement, h *route.BackendHealth) string {
+	var parts []string
+	if p.entry.entrypoint.FailClosed != nil {
+		parts = append(parts, "Gets nothing: the route is closed because a label that protects it is wrong or not available.")
+	}
+	parts = append(parts, p.story(h))
+	if p.active.stale && p.check != nil {
+		parts = append(parts, "The check has changed since; the next result decides.")
+	}
+	if next := p.next(h); next != "" {
+		parts = append(parts, next)
+	}
+	return strings.Join(parts, " ")
+}
 
-func explain(p *placement, h *route.BackendHealth) string { return string(h.State) }
+// story is state, cause and evidence.
+func (p *placement) story(h *route.BackendHealth) string {
+	switch h.State {
+	case route.StateLeaving:
+		return "Out of rotation: the container is stopping; what is in flight may finish."
+	case route.StateGated:
+		return "Out of rotation: Docker's HEALTHCHECK says unhealthy; it returns when Docker says healthy."
+	case route.StateDown:
+		return p.downStory(h)
+	case route.StatePending:
+		return p.pendingStory(h)
+	case route.StateUnchecked:
+		return p.uncheckedStory(h)
+	default:
+		return p.upStory(h)
+	}
+}
 
-func hint(p *placement) string { return "" }
+func (p *placement) downStory(h *route.BackendHealth) string {
+	lead := "Out of rotation"
+	switch h.RotationReason {
+	case route.InPanicAll:
+		lead = "Still served because nothing else is verified (panic=all)"
+	case route.InPanicLast:
+		lead = "Still served because nothing is verified and it failed last (panic=last)"
+	case route.OutPanicOff:
+		lead = "Out of rotation, and panic=off keeps it out although nothing is verified"
+	case route.OutPanicNotSelected:
+		lead = "Out of rotation; panic=last serves another one that failed later"
+	case route.OutInitialDown:
+		lead = "Out of rotation until its first success (healthCheck.initial=down)"
+	default:
+	}
+	return lead + ": " + p.evidence() + "."
+}
+
+// evidence is how many probes failed and what the last one saw.
+func (p *placement) evidence() string {
+	failed := "the last probe failed"
+	switch n := p.active.streak; {
+	case n == 1:
+		failed = "1 probe failed"
+	case n > 1:
+		failed = fmt.Sprintf("%d probes in a row failed", n)
+	}
+	return fmt.Sprintf("%s; last: %s at %s%s", failed, p.active.message, clock(p.active.failed), p.asked())
+}
+
+// asked is what the probe asks, in brackets.
+func (p *placement) asked() string {
+	if p.check == nil {
+		return ""
+	}
+	return " (" + p.check.question() + ")"
+}
+
+// question is what a check asks: "GET http://10.0.0.5:8081/health" or "TCP 10.0.0.5:80".
+func (c *check) question() string {
+	s := &c.spec.Check
+	if s.Type != route.ProbeHTTP {
+		return strings.ToUpper(string(s.Type)) + " " + c.target.Address()
+	}
+	return fmt.Sprintf("%s %s://%s%s", s.Method, s.Scheme, c.target.Address(), redactQuery(s.Path))
+}
+
+func (p *placement) pendingStory(h *route.BackendHealth) string {
+	starting := p.backend().Provider == route.ProviderStarting
+	lead := "Waiting for its first verdict"
+	if starting {
+		lead = "Docker's HEALTHCHECK is still starting"
+	}
+	switch h.RotationReason {
+	case route.InPendingNoVerified:
+		lead += "; it serves because nothing verified exists"
+	case route.InInitialUp:
+		lead += "; it counts as up until then (healthCheck.initial=up)"
+	case route.InUnchecked:
+		lead += "; it goes on serving, as before its check was turned on"
+	case route.OutInitialDown:
+		lead += "; it gets nothing before its first success (healthCheck.initial=down)"
+	case route.OutDockerStarting:
+		if p.backend().Docker == route.DockerHealthRequire {
+			lead += "; it gets nothing before Docker says healthy (dockerHealth=require)"
+		} else {
+			lead += "; verified backends serve meanwhile"
+		}
+	case route.OutBackupStandby:
+		lead += "; it is a backup, and primaries serve"
+	default:
+		lead += "; verified backends serve meanwhile"
+	}
+	if p.active.fail == 0 || starting && p.active.status != route.StatePending {
+		return lead + "."
+	}
+	lead += ". So far " + p.evidence()
+	if until := p.rules.started.Add(p.rules.initialDelay); p.rules.young(p.active.checked) {
+		lead += "; failures count from " + clock(until) + " on (healthCheck.initialDelay)"
+	}
+	return lead + "."
+}
+
+func (p *placement) uncheckedStory(h *route.BackendHealth) string {
+	why := "healthCheck=false"
+	if p.entry.entrypoint.Protocol == route.UDP {
+		why = "UDP is not probed"
+	}
+	switch h.RotationReason {
+	case route.OutBackupStandby:
+		return "Standing by as a backup; it is not probed (" + why + ")."
+	case route.InBackupActive:
+		return "In rotation as a backup because no primary is verified; it is not probed (" + why + ")."
+	}
+	return "In rotation; it is not probed (" + why + "), so it counts as healthy."
+}
+
+func (p *placement) upStory(h *route.BackendHealth) string {
+	lead := "In rotation"
+	switch h.RotationReason {
+	case route.OutBackupStandby:
+		lead = "Standing by as a backup"
+	case route.InBackupActive:
+		lead = "In rotation as a backup because no primary is verified"
+	case route.OutMisconfigured:
+		lead = "Verified"
+	default:
+	}
+	if p.active.fail > 0 {
+		return fmt.Sprintf("%s, but %s; %d of %d failures in a row that would take it out.",
+			lead, p.evidence(), p.active.fail, p.rules.unhealthy)
+	}
+	return fmt.Sprintf("%s: %s at %s%s.", lead, cmpMessage(p.last), clock(p.active.checked), p.asked())
+}
+
+func cmpMessage(r *route.ProbeResult) string {
+	if r == nil || r.Message == "" {
+		return "the last probe succeeded"
+	}
+	return fmt.Sprintf("the last probe %s in %s", r.Message, r.Duration.Round(100*time.Microsecond))
+}
+
+// next is what happens next and what it takes.
+func (p *placement) next(h *route.BackendHealth) string {
+	var when string
+	switch {
+	case h.InFlightProbe:
+		when = "A probe is on its way"
+	case h.NextCheckAt.IsZero():
+		return ""
+	default:
+		when = "Next probe at " + clock(h.NextCheckAt)
+	}
+	if h.State != route.StateDown {
+		return when + "."
+	}
+	needed := p.rules.healthy - p.active.ok
+	if p.active.stale {
+		needed = 1
+	}
+	switch {
+	case needed == 1 && p.active.ok == 0:
+		return when + "; 1 success needed."
+	case p.active.ok > 0:
+		return fmt.Sprintf("%s; %d of %d successes seen.", when, p.active.ok, p.rules.healthy)
+	}
+	return fmt.Sprintf("%s; %d successes needed.", when, needed)
+}

@@ -59,6 +59,8 @@ const (
 	clueClientCert         // the backend asks for a client certificate
 	clueMissingCA          // the named CA is not configured
 	clueOtherProtocol      // another protocol's greeting
+	clueNoConnection       // the connection was not answered at all
+	clueSilence            // connected, then nothing
 )
 
 // noPhases are the phases of a probe that reached nothing.

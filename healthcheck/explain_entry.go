@@ -1,0 +1,145 @@
+package healthcheck
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlead/router/route"
+)
+
+// explain is one sentence or two about an entrypoint.
+func (en *entry) explain(h *route.EntrypointHealth) string {
+	switch h.State {
+	case route.EntrypointOK:
+		if h.InRotation == h.Total {
+			return fmt.Sprintf("Healthy: %s in rotation, verified.", backends(h.InRotation))
+		}
+		return fmt.Sprintf("Healthy: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others())
+	case route.EntrypointPartial:
+		return fmt.Sprintf("Degraded: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others())
+	case route.EntrypointUnchecked:
+		return fmt.Sprintf("Not probed: %d of %s in rotation.", h.InRotation, backends(h.Total))
+	case route.EntrypointPending:
+		return fmt.Sprintf("Starting: %d of %s serving before the first verdict%s.", h.InRotation, backends(h.Total), en.others())
+	case route.EntrypointPanic:
+		return "Panic: " + en.panicReason() + "."
+	default:
+		return en.downExplain(h)
+	}
+}
+
+func backends(n int) string {
+	if n == 1 {
+		return "1 backend"
+	}
+	return fmt.Sprintf("%d backends", n)
+}
+
+// others names what is not in rotation and why, a few of them.
+func (en *entry) others() string {
+	const most = 3
+	var names []string
+	more := 0
+	for _, p := range en.placements {
+		switch {
+		case p.in:
+		case len(names) == most:
+			more++
+		default:
+			names = append(names, p.name()+" ("+strings.ReplaceAll(string(p.reason), "_", " ")+p.why()+")")
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return "; out: " + strings.Join(names, ", ")
+}
+
+func (p *placement) name() string {
+	b := p.backend()
+	if b.Name != "" {
+		return b.Name
+	}
+	return b.ID
+}
+
+// why is the cause of a verdict "down", with a colon before it.
+func (p *placement) why() string {
+	if p.shown != route.StateDown || p.active.message == "" {
+		return ""
+	}
+	return ": " + p.active.message
+}
+
+// panicReason says why unverified backends serve, and whether the fault may lie in
+// the check rather than in the backends.
+func (en *entry) panicReason() string {
+	t := &en.counts
+	which := fmt.Sprintf("%d of %d are served anyway", t.inRotation, t.total)
+	if t.inRotation == t.total {
+		which = "all of them are served anyway"
+	}
+	if t.total == 1 {
+		which = "it is served anyway because nothing else exists"
+	}
+	text := fmt.Sprintf("no backend is verified; %s (panic=%s)", which, en.entrypoint.Options.Panic)
+	if kind, ok := en.sameFailure(); ok {
+		text += fmt.Sprintf("; all %d fail alike (%s), so suspect the check's configuration first", t.total, kind)
+	}
+	return text
+}
+
+// sameFailure reports whether two or more backends all fail with one kind.
+func (en *entry) sameFailure() (route.Kind, bool) {
+	if len(en.placements) < 2 {
+		return "", false
+	}
+	kind := en.placements[0].active.kind
+	for _, p := range en.placements {
+		if p.check == nil || p.active.streak == 0 || p.active.kind != kind {
+			return "", false
+		}
+	}
+	return kind, true
+}
+
+// downTexts say why nothing serves.
+func (en *entry) downExplain(h *route.EntrypointHealth) string {
+	switch h.Reason {
+	case route.ReasonMisconfigured:
+		f := en.entrypoint.FailClosed
+		return fmt.Sprintf("Closed: the label %s protects the route and is wrong or not available (%s), so every request gets 503.", f.Label, f.Code)
+	case route.ReasonRetained:
+		return "Down: every container has stopped; the route is kept until " + clock(en.entrypoint.RetainedUntil) + " in case one returns."
+	case route.ReasonNoBackends:
+		return "Down: no container can be sent to" + en.absent() + "."
+	case route.ReasonLeaving:
+		return "Down: every container is stopping."
+	case route.ReasonDockerUnhealthy:
+		return "Down: Docker's HEALTHCHECK says unhealthy" + en.others() + "."
+	case route.ReasonInitializing:
+		return "Not serving yet: waiting for the first backend that may be used" + en.absent() + en.others() + "."
+	default:
+		text := "Down: no backend is verified" + en.others() + "."
+		if kind, ok := en.sameFailure(); ok {
+			text += fmt.Sprintf(" All %d fail alike (%s): suspect the check's configuration first.", len(en.placements), kind)
+		}
+		return text
+	}
+}
+
+// absent names the containers that are no backends now.
+func (en *entry) absent() string {
+	var names []string
+	for i := range en.entrypoint.Absent {
+		a := &en.entrypoint.Absent[i]
+		names = append(names, a.Name+" ("+strings.ReplaceAll(string(a.Why), "_", " ")+")")
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names[:min(len(names), 3)], ", ")
+}
