@@ -74,8 +74,9 @@ func (r Reason) Info() ReasonInfo {
 		return ReasonInfo{"connection_terminated", 502, false}
 	case ReasonBadResponse, ReasonResponseTooLong:
 		return ReasonInfo{"http_protocol_error", 502, false}
+	default:
+		return r.clientInfo()
 	}
-	return r.clientInfo()
 }
 
 // clientInfo covers the reasons that lie with the client or with our own rules.

@@ -38,7 +38,7 @@ func ParseStatusSet(list string) (StatusSet, error) {
 	var s StatusSet
 	var minus [8]uint64
 	positive, entries := false, []string{}
-	for _, entry := range strings.Split(list, ",") {
+	for entry := range strings.SplitSeq(list, ",") {
 		entry = strings.ToLower(strings.TrimSpace(entry))
 		body, negated := strings.CutPrefix(entry, "!")
 		lo, hi, err := statusRange(strings.TrimSpace(body))
