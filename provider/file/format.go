@@ -1,0 +1,135 @@
+package file
+
+// document is the whole file.
+type document struct {
+	Entrypoints []entry `key:"entrypoints"`
+}
+
+// entry is one entrypoint as it is written.
+type entry struct {
+	Name     string    `key:"name"`
+	Protocol string    `key:"protocol"`
+	Backends []backend `key:"backends"`
+	Config   *settings `key:"config"`
+	At       position  // set by the decoder
+}
+
+// backend is one address with the settings that are its own.
+type backend struct {
+	Address       string      `key:"address"`
+	Port          *int        `key:"port"`
+	Weight        *int        `key:"weight"`
+	Scheme        *string     `key:"scheme"`
+	DialTimeoutMS *int        `key:"dial_timeout_ms"`
+	TLS           *backendTLS `key:"tls"`
+}
+
+type backendTLS struct {
+	ServerName         *string `key:"server_name"`
+	InsecureSkipVerify bool    `key:"insecure_skip_verify"`
+	CA                 *string `key:"ca"`
+}
+
+// settings are the config of an entrypoint, under Sōzune's names.
+type settings struct {
+	Hostnames         []string          `key:"hostnames"`
+	Path              *pathRule         `key:"path"`
+	Methods           []string          `key:"methods"`
+	Priority          *int              `key:"priority"`
+	MatchHeaders      []pair            `key:"match_headers"`
+	MatchQuery        []pair            `key:"match_query"`
+	MatchClientIP     []string          `key:"match_client_ip"`
+	TLS               bool              `key:"tls"`
+	StripPrefix       bool              `key:"strip_prefix"`
+	AddPrefix         *string           `key:"add_prefix"`
+	HTTPSRedirect     bool              `key:"https_redirect"`
+	HTTPSRedirectPort *int              `key:"https_redirect_port"`
+	Redirect          *string           `key:"redirect"`
+	RedirectScheme    *string           `key:"redirect_scheme"`
+	RedirectTemplate  *string           `key:"redirect_template"`
+	WWWAuthenticate   *string           `key:"www_authenticate"`
+	Auth              *auth             `key:"auth"`
+	ForwardAuth       *forwardAuth      `key:"forward_auth"`
+	Headers           []header          `key:"headers"`
+	BackendTimeout    *int              `key:"backend_timeout"` // seconds
+	HealthCheck       *healthCheck      `key:"health_check"`
+	LoadBalancer      *string           `key:"load_balancer"`
+	StickySession     bool              `key:"sticky_session"`
+	Retry             *retry            `key:"retry"`
+	CircuitBreaker    *breaker          `key:"circuit_breaker"`
+	RateLimit         *rateLimit        `key:"rate_limit"`
+	InFlightReq       *int              `key:"in_flight_req"`
+	IPAllowList       []string          `key:"ip_allow_list"`
+	Compress          bool              `key:"compress"`
+	ErrorPages        map[string]string `key:"error_pages"`
+	Panic             *string           `key:"panic"`
+	Entrypoint        *string           `key:"entrypoint"` // listener of tcp and udp
+}
+
+type pathRule struct {
+	RuleType string `key:"rule_type"`
+	Value    string `key:"value"`
+}
+
+// pair is a condition; without a value presence is enough.
+type pair struct {
+	Key   string  `key:"key"`
+	Value *string `key:"value"`
+}
+
+type auth struct {
+	Basic []user `key:"basic"`
+}
+
+type user struct {
+	Username     string `key:"username"`
+	PasswordHash string `key:"password_hash"`
+}
+
+type forwardAuth struct {
+	Address            string   `key:"address"`
+	ResponseHeaders    []string `key:"response_headers"`
+	TrustForwardHeader bool     `key:"trust_forward_header"`
+}
+
+type header struct {
+	Name      string  `key:"name"`
+	Value     string  `key:"value"`
+	Direction *string `key:"direction"`
+}
+
+type healthCheck struct {
+	Enabled            *bool             `key:"enabled"`
+	Path               *string           `key:"path"`
+	Status             *textOrNumber     `key:"status"`
+	TimeoutMS          *int              `key:"timeout_ms"`
+	IntervalMS         *int              `key:"interval_ms"`
+	Port               *int              `key:"port"`
+	UnhealthyThreshold *int              `key:"unhealthy_threshold"`
+	HealthyThreshold   *int              `key:"healthy_threshold"`
+	Headers            map[string]string `key:"headers"`
+	Host               *string           `key:"host"`
+	Initial            *string           `key:"initial"`
+	InitialDelayMS     *int              `key:"initial_delay_ms"`
+}
+
+type retry struct {
+	Attempts *int `key:"attempts"`
+}
+
+type breaker struct {
+	Threshold    *number `key:"threshold"`
+	MinRequests  *int    `key:"min_requests"`
+	CooldownSecs *int    `key:"cooldown_secs"`
+}
+
+type rateLimit struct {
+	Average *int `key:"average"`
+	Burst   *int `key:"burst"`
+}
+
+// textOrNumber keeps what was written, as text.
+type textOrNumber string
+
+// number is a number with or without a fraction, as it was written.
+type number string
