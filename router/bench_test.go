@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"fairlead/router/route"
 )
 
@@ -111,5 +113,30 @@ func BenchmarkPick(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkChange10000 is one backend that changes among 10,000 entrypoints, each
+// handed over anew as a provider does.
+func BenchmarkChange10000(b *testing.B) {
+	health := &fakeHealth{}
+	c := NewController(ControllerConfig{Health: health, Upstreams: &fakeUpstreams{}, Log: zerolog.Nop()})
+	health.controller = c
+	snapshots := make([]route.Snapshot, 2)
+	for i := range snapshots {
+		list := manyHosts(b, 10000)
+		list[5000].Backends[0].Weight = 1 + i
+		snapshots[i] = route.Snapshot{Provider: "docker", Entrypoints: list, Status: connected("docker")}
+		for n := range list {
+			list[n].Backends[0].Incarnation = list[n].ID
+			snapshots[i].Candidates = append(snapshots[i].Candidates, route.CandidateDiagnostics{
+				CandidateID: list[n].ID, Diagnostics: []route.Diagnostic{{Code: "I001", Message: "path defaulted"}},
+			})
+		}
+	}
+	i := 0
+	for b.Loop() {
+		c.take(snapshots[i%2])
+		i++
 	}
 }

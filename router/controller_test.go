@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +26,7 @@ type fakeHealth struct {
 	applied    []uint64
 	sets       []route.PlacementSet
 	before     []uint64 // the table's generation at the time of each Apply
-	view       *route.HealthView
+	view       atomic.Pointer[route.HealthView]
 	stuck      bool // its view never follows
 }
 
@@ -42,11 +44,11 @@ func (h *fakeHealth) Apply(generation uint64, sets []route.PlacementSet) {
 		v.Entrypoints[s.Entrypoint.ID] = route.EntrypointHealth{State: route.EntrypointOK, Rev: generation}
 	}
 	if !h.stuck {
-		h.view = v
+		h.view.Store(v)
 	}
 }
 
-func (h *fakeHealth) View() *route.HealthView { return h.view }
+func (h *fakeHealth) View() *route.HealthView { return h.view.Load() }
 
 // fakeUpstream is one that was opened.
 type fakeUpstream struct {
@@ -404,16 +406,16 @@ func TestViewIsOneStory(t *testing.T) {
 			t.Error("the shadow is not in the log")
 		}
 
-		changed := *r.health.view
+		changed := *r.health.view.Load()
 		changed.Rev++
 		changed.Global = []route.Diagnostic{route.Diagnose("W021", "", "probes cannot be sent")}
-		r.health.view = &changed
+		r.health.view.Store(&changed)
 		after := r.View()
 		if after.Generation != v.Generation+1 || len(after.Global) != 2 || len(v.Global) != 1 {
 			t.Errorf("health changed: %+v", after)
 		}
 		same := changed
-		r.health.view = &same
+		r.health.view.Store(&same)
 		if again := r.View(); again == after || again.Generation != after.Generation {
 			t.Error("a new health view of the same revision is a new generation")
 		}
@@ -443,6 +445,55 @@ func TestManyChangesAreOneLine(t *testing.T) {
 			t.Errorf("%q", lines)
 		}
 	})
+}
+
+// Readers never wait for the writer and never see a route without its rotation.
+func TestReadersSeeWholeTablesDuringSwaps(t *testing.T) {
+	health := &fakeHealth{}
+	c := NewController(ControllerConfig{Health: health, Upstreams: &fakeUpstreams{}, Log: zerolog.Nop()})
+	health.controller = c
+	in := make(chan route.Snapshot)
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			var last uint64
+			for !done.Load() {
+				for _, host := range []string{"a.example", "b.example"} {
+					if r := c.Table().Match(get(host, "/")); r != nil {
+						if _, ok := Pick(r.Cell.Load(), r.Cell, route.LeastConnections, nil); !ok {
+							t.Errorf("%s has no rotation", r.Entrypoint.ID)
+						}
+					}
+				}
+				v := c.View()
+				if v.Generation < last {
+					t.Errorf("generation %d after %d", v.Generation, last)
+				}
+				last = v.Generation
+				_ = Resolve(v, Query{URL: "b.example"})
+			}
+		})
+	}
+	wg.Go(func() {
+		if err := c.Run(t.Context(), in); err != nil {
+			t.Error(err)
+		}
+	})
+	a, b := entrypoint(t, "http_a", "a.example"), entrypoint(t, "http_b", "b.example", backends(backend(2)))
+	for i := range 200 {
+		s := route.Snapshot{Provider: "docker", Entrypoints: []*route.Entrypoint{a}, Status: connected("docker")}
+		if i%2 == 0 {
+			s.Entrypoints = append(s.Entrypoints, b)
+		}
+		in <- s
+	}
+	close(in)
+	done.Store(true)
+	wg.Wait()
+	if got := c.Table().Generation(); got != 200 {
+		t.Errorf("generation %d", got)
+	}
 }
 
 func TestRunEndsWithItsChannel(t *testing.T) {

@@ -76,6 +76,8 @@ func conditionsKey(m *route.Match) string {
 	return only.Key()
 }
 
+// compilePath brings a path rule into match-path form. An expression is left as it
+// is: it is matched against the whole match path, in which a space is "%20".
 func compilePath(rule route.PathRule) (compiledPath, error) {
 	switch {
 	case rule == (route.PathRule{}):
@@ -196,7 +198,16 @@ func bit(b bool) uint64 {
 	return 0
 }
 
-// before is the total order of routes: negative when a is asked before b.
+// before is the total order of routes: negative when a is asked before b. The steps:
+//
+//  1. higher priority;
+//  2. host: exact, regular expression, wildcard with the longest suffix ("*." before
+//     "**."), any;
+//  3. path: exact, regular expression (longest), prefix (longest);
+//  4. with equal host and path rules, one that can serve before one that cannot, so
+//     that a retained, leaving or gated entrypoint takes nothing from a live one but
+//     goes on answering against less specific ones; then more conditions;
+//  5. older claim; lower id.
 func (a *rule) before(b *rule) int {
 	if a.priority != b.priority {
 		return cmp.Compare(b.priority, a.priority)

@@ -382,3 +382,16 @@ func TestLongPathsAreCutToTheLongestPrefix(t *testing.T) {
 		}
 	}
 }
+
+// Ten times the entrypoints may cost twelve times as much; allocations are the part
+// of that which a test can count (BenchmarkBuild measures the time).
+func TestBuildGrowsLinearly(t *testing.T) {
+	for name, many := range map[string]func(testing.TB, int) []*route.Entrypoint{"hosts": manyHosts, "prefixes": manyPrefixes} {
+		small, large := entries(many(t, 1000)...), entries(many(t, 10000)...)
+		few := testing.AllocsPerRun(3, func() { Build(1, small) })
+		lots := testing.AllocsPerRun(3, func() { Build(1, large) })
+		if lots > 12*few {
+			t.Errorf("%s: %v allocations for 1,000 and %v for 10,000", name, few, lots)
+		}
+	}
+}
