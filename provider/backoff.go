@@ -34,7 +34,7 @@ func (b *Backoff) Next() time.Duration {
 	high = max(high, low)
 	wait := max(b.next, low)
 	b.next = min(2*wait, high)
-	return wait - rand.N(wait/4+1) //nolint:gosec // spreads attempts, protects nothing
+	return wait - rand.N(wait/4+1)
 }
 
 // Reset makes the next wait the shortest one again.

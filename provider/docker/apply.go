@@ -82,6 +82,10 @@ func (s *state) apply(e event, now time.Time) urgency {
 		}
 		r.dirty = true
 		return atOnce
+	case actionUnpause:
+		if r.info.Status == statusPaused {
+			r.info.Status = statusRunning
+		}
 	}
 	r.dirty = true
 	if strings.HasSuffix(e.Action, "unhealthy") {

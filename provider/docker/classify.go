@@ -18,7 +18,7 @@ import (
 // last dial error, which the client hides; it may be nil. Errors that are classified
 // already and the end of the context pass as they are.
 func explain(err error, dial *net.OpError, ep endpoint, call, api string) error {
-	var known *Problem
+	var known *EngineError
 	switch {
 	case err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled):
 		return err
@@ -114,17 +114,20 @@ func isVersionProblem(err error) bool {
 // trying it makes sense.
 func suggestedVersion(err error) string {
 	var v *versionError
-	if !errors.As(err, &v) || v.wanted == v.offered || !within(v.wanted, "1.24", maxAPIVersion) {
+	if !errors.As(err, &v) || v.wanted == v.offered || !speakable(v.wanted) {
 		return ""
 	}
 	return v.wanted
 }
 
-// maxAPIVersion is the newest API version of the client library.
-const maxAPIVersion = "1.51"
+// API versions that the client library speaks.
+const (
+	minAPIVersion = "1.24"
+	maxAPIVersion = "1.51"
+)
 
-func within(version, low, high string) bool {
-	return !olderVersion(version, low) && !olderVersion(high, version)
+func speakable(version string) bool {
+	return !olderVersion(version, minAPIVersion) && !olderVersion(maxAPIVersion, version)
 }
 
 func olderVersion(a, b string) bool {

@@ -80,6 +80,8 @@ type dockerClient struct {
 	api      *client.Client
 	ep       endpoint
 	versions versions
+	// patience bounds the wait for the acceptance of a subscription.
+	patience time.Duration
 	// lastDial keeps what the client hides behind "Cannot connect to the Docker daemon".
 	lastDial atomic.Pointer[net.OpError]
 }
@@ -89,7 +91,7 @@ func newClient(ep endpoint, fixed string) (*dockerClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dockerClient{ep: ep}
+	d := &dockerClient{ep: ep, patience: callTimeout}
 	transport := &http.Transport{
 		TLSClientConfig:     tlsConfig,
 		MaxIdleConns:        2 * parallelCalls,
@@ -172,7 +174,7 @@ func (d *dockerClient) Events(ctx context.Context, since time.Time) (<-chan even
 		options.Since = fmt.Sprintf("%d.%09d", since.Unix(), since.Nanosecond())
 	}
 	streamCtx, cancel := context.WithCancelCause(ctx)
-	impatience := time.AfterFunc(callTimeout, func() { cancel(context.DeadlineExceeded) })
+	impatience := time.AfterFunc(d.patience, func() { cancel(context.DeadlineExceeded) })
 	messages, errs := d.api.Events(streamCtx, options)
 	impatience.Stop()
 	out, failed := make(chan event), make(chan error, 1)
@@ -198,10 +200,11 @@ func (d *dockerClient) Events(ctx context.Context, since time.Time) (<-chan even
 }
 
 func convertEvent(m events.Message) event {
-	return event{
-		Type: string(m.Type), Action: string(m.Action), ID: m.Actor.ID, Attrs: m.Actor.Attributes,
-		At: time.Unix(0, m.TimeNano),
+	e := event{Type: string(m.Type), Action: string(m.Action), ID: m.Actor.ID, Attrs: m.Actor.Attributes}
+	if m.TimeNano != 0 {
+		e.At = time.Unix(0, m.TimeNano) // whole seconds alone would seem older than the start
 	}
+	return e
 }
 
 // List implements engine.

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,6 +95,9 @@ func parseEndpoint(cfg Config) (endpoint, error) {
 	raw := cfg.Endpoint
 	if filepath.IsAbs(raw) {
 		raw = "unix://" + raw
+	}
+	if u, err := url.Parse(raw); err == nil && u.User != nil {
+		raw = u.Redacted() // it is shown in errors; passwords have no use here
 	}
 	ep := endpoint{raw: raw, certPath: cfg.CertPath, tlsVerify: cfg.TLSVerify}
 	scheme, rest, ok := strings.Cut(raw, "://")

@@ -6,7 +6,7 @@ import (
 )
 
 // engine is what the watcher needs of one connection to a Docker engine. Its
-// methods are safe for concurrent use; errors are classified (see Problem).
+// methods are safe for concurrent use; errors are classified (see EngineError).
 type engine interface {
 	// Versions returns what was negotiated. An engine that hides /version leaves
 	// Engine empty.

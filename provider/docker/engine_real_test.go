@@ -78,7 +78,7 @@ func (e *realEngine) do(args ...string) string {
 
 // clean removes something at the end, whatever became of the test's context.
 func (e *realEngine) clean(args ...string) {
-	if out, err := exec.Command("docker", args...).CombinedOutput(); err != nil { //nolint:noctx // clean-up outlives the test's context
+	if out, err := exec.Command("docker", args...).CombinedOutput(); err != nil {
 		e.t.Logf("docker %s: %v %s", strings.Join(args, " "), err, out)
 	}
 }

@@ -105,6 +105,18 @@ func (r *running) next(what string, ok func(route.Snapshot) bool) route.Snapshot
 	return s
 }
 
+// container returns the id of the first backend of an entrypoint.
+func (r *running) container(id string) string {
+	r.t.Helper()
+	for _, e := range r.last.Entrypoints {
+		if e.ID == id && len(e.Backends) > 0 {
+			return e.Backends[0].Container.ID
+		}
+	}
+	r.t.Fatalf("no backend of %s in %s", id, describeSnapshot(r.last))
+	return ""
+}
+
 // describeSnapshot is one line per entrypoint: id, backends with state, absences.
 func describeSnapshot(s route.Snapshot) string {
 	var b strings.Builder

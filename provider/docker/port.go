@@ -75,7 +75,7 @@ func tcpPorts(exposed []string) []uint16 {
 			continue
 		}
 		for p := first; p <= last; p++ {
-			ports = append(ports, uint16(p)) //nolint:gosec // within 1-65535
+			ports = append(ports, uint16(p)) // within 1-65535
 		}
 	}
 	slices.Sort(ports)

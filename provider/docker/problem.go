@@ -11,8 +11,8 @@ var (
 	errDenied   = errors.New("refused by the engine or its socket proxy")
 )
 
-// Problem is an error of the engine's connection in words for people.
-type Problem struct {
+// EngineError is an error of the engine's connection in words for people.
+type EngineError struct {
 	// Text says what happened and where.
 	Text string
 	// Hint says what to do about it.
@@ -22,19 +22,18 @@ type Problem struct {
 }
 
 // Error implements error; the hint is not part of it.
-func (p *Problem) Error() string { return p.Text }
+func (p *EngineError) Error() string { return p.Text }
 
 // Unwrap returns the cause.
-func (p *Problem) Unwrap() error { return p.cause }
+func (p *EngineError) Unwrap() error { return p.cause }
 
-func problem(cause error, hint, format string, args ...any) *Problem {
-	return &Problem{Text: fmt.Sprintf(format, args...), Hint: hint, cause: cause}
+func problem(cause error, hint, format string, args ...any) *EngineError {
+	return &EngineError{Text: fmt.Sprintf(format, args...), Hint: hint, cause: cause}
 }
 
 // describe returns text and hint of any error.
 func describe(err error) (text, hint string) {
-	var p *Problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*EngineError](err); ok {
 		return p.Text, p.Hint
 	}
 	return err.Error(), ""

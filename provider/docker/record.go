@@ -179,7 +179,7 @@ func (r *record) presence(now time.Time) (label.Presence, bool) {
 		return label.Retained, now.Before(r.retained)
 	case r.removed:
 		return "", false
-	case r.leaving != nil:
+	case r.leaving != nil && stays(r.info.Status):
 		return label.Leaving, true
 	}
 	switch r.info.Status {

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -57,6 +58,80 @@ func TestRecordedEnginesLeadToTheSameCandidates(t *testing.T) {
 			if got := shape(s); got != strings.TrimSpace(string(want)) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
+		})
+	}
+}
+
+func TestRecordedInspectsSayTheSame(t *testing.T) {
+	said := map[string]map[string]string{}
+	for name, style := range recordings {
+		e := recordingAt(t, name, style)
+		ep, err := parseEndpoint(Config{Endpoint: e.ServeTCP(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		eng, err := dialer(ep)(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer eng.Close()
+		list, err := eng.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			in, err := eng.Inspect(t.Context(), c.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mode, _, _ := strings.Cut(in.NetworkMode, ":")
+			if mode == "default" {
+				mode = "bridge" // the older name
+			}
+			addresses := 0
+			for _, a := range in.Networks {
+				addresses += len(keysOf(a))
+			}
+			text := fmt.Sprint(in.Status, " ", in.Health, " ", mode, " ", nameList(in.Networks), " ", addresses, " ", in.Exposed,
+				" started ", !in.Started.IsZero(), " ended ", !in.Finished.IsZero())
+			if said[c.Name] == nil {
+				said[c.Name] = map[string]string{}
+			}
+			said[c.Name][name] = text
+		}
+	}
+	if len(said) != 12 {
+		t.Errorf("%d containers, want 12", len(said))
+	}
+	for container, texts := range said {
+		distinct := slices.Compact(slices.Sorted(maps.Values(texts)))
+		if len(texts) != len(recordings) || len(distinct) != 1 {
+			t.Errorf("%s: %q", container, texts)
+		}
+	}
+	if multi := said["multi"]["docker-29.7-api1.55"]; !strings.Contains(multi, "edge, inner 2") {
+		t.Errorf("multi is %s", multi)
+	}
+}
+
+// The recorded containers are stopped, killed and removed by the recorded events, while
+// the inspects go on showing them as they were.
+func TestRecordedEventsAreUnderstood(t *testing.T) {
+	for name, style := range recordings {
+		t.Run(name, func(t *testing.T) {
+			e := recordingAt(t, name, style)
+			r := start(t, newProvider(t, e.ServeUnix(t), nil))
+			r.until("the first read", func(s route.Snapshot) bool { return strings.Contains(of(s, "http_plain"), "(present)") })
+			e.Play()
+			s := r.until("the events", func(s route.Snapshot) bool {
+				return of(s, "http_sick") == "sick(retained)" && strings.HasSuffix(of(s, "http_hc"), "(leaving)")
+			})
+			if !strings.HasSuffix(of(s, "http_plain"), "(present)") || of(s, "http_f") != "-" {
+				t.Errorf("got %s", describeSnapshot(s))
+			}
+			e.Show("paused")
+			e.Emit(enginetest.Event{Type: "container", Action: "pause", ID: r.container("http_plain")})
+			r.until("the recorded pause", func(s route.Snapshot) bool { return strings.HasSuffix(of(s, "http_plain"), "(paused)") })
 		})
 	}
 }

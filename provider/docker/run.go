@@ -21,16 +21,7 @@ func (p *Provider) Run(ctx context.Context, out *provider.Mailbox) error {
 	w := &watcher{provider: p, state: newState(p.cfg), out: out, log: log}
 	w.state.log = log
 	for ctx.Err() == nil {
-		began := time.Now()
-		synced, err := w.connect(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		w.ended(synced, err, time.Now())
-		if synced && time.Since(began) >= steadyAfter {
-			w.backoff.Reset()
-		}
-		sleep(ctx, w.backoff.Next())
+		w.session(ctx)
 	}
 	return nil
 }
@@ -60,6 +51,20 @@ type watcher struct {
 	failures int
 	// lostAt is when the last session ended, zero while one runs.
 	lostAt time.Time
+}
+
+// session has one session and waits before the next one.
+func (w *watcher) session(ctx context.Context) {
+	began := time.Now()
+	synced, err := w.connect(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	w.ended(synced, err, time.Now())
+	if synced && time.Since(began) >= steadyAfter {
+		w.backoff.Reset()
+	}
+	sleep(ctx, w.backoff.Next())
 }
 
 // connect makes a connection and keeps a session on it until either ends. synced

@@ -123,7 +123,7 @@ func (s *session) loop(ctx context.Context) error {
 		case a := <-s.answers:
 			s.takeAnswer(a)
 		case r := <-s.reads:
-			if err := s.takeReading(ctx, r); err != nil {
+			if err := s.takeReading(r); err != nil {
 				return err
 			}
 		case err := <-s.failed:
@@ -283,7 +283,7 @@ func (s *session) read(ctx context.Context, full bool) {
 
 // takeReading takes what was read. An error ends the session: a list that failed says
 // nothing about the containers.
-func (s *session) takeReading(ctx context.Context, r reading) error {
+func (s *session) takeReading(r reading) error {
 	if r.full {
 		s.reading = false
 	} else {

@@ -116,10 +116,10 @@ func (r *record) wantedAt() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// pending reports whether an announced container has not been inspected yet.
+// pending reports whether an announced container of interest has not been inspected yet.
 func (s *state) pending() bool {
 	for _, r := range s.records {
-		if r.dirty || r.inFlight {
+		if (r.dirty || r.inFlight) && s.interesting(r) {
 			return true
 		}
 	}

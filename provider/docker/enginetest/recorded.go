@@ -38,7 +38,7 @@ func LoadRecording(folder fs.FS, style Style) (*Engine, error) {
 		return data
 	}
 	r.list, r.networks, r.version = read("list.json"), read("networks.json"), read("version.json")
-	for _, line := range bytes.Split(read("events.all.jsonl"), []byte("\n")) {
+	for line := range bytes.SplitSeq(read("events.all.jsonl"), []byte("\n")) {
 		if bytes.Contains(line, []byte(`"Action"`)) {
 			r.events = append(r.events, line)
 		}
