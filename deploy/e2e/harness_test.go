@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	required := os.Getenv("FAIRLEAD_REQUIRE_DOCKER") == "1"
-	if testing.Short() && !required {
+	if testing.Short() {
 		fmt.Println("e2e: skipped: -short")
 		return 0
 	}
