@@ -1,20 +1,17 @@
 package exchange
 
-import (
-	"strings"
-)
+import "strings"
 
-// Op is what an edit does.
+// Op is what an edit does to a field.
 type Op uint8
 
 // Operations on header fields.
 const (
-	Set Op = iota // replaces every line of the field
-	Add
-	Delete
+	Set    Op = iota // replaces every line of the field
+	Delete           // removes every line of the field
 )
 
-// Edit is one change of a header.
+// Edit is one change of a header. Value may be secret.
 type Edit struct {
 	Op    Op
 	Name  string
@@ -23,7 +20,7 @@ type Edit struct {
 
 // SetHeader edits the request on its way to the backend.
 func (x *Exchange) SetHeader(name, value string) {
-	x.Edits = append(x.Edits, Edit{Set, name, value})
+	x.Edits = append(x.Edits, Edit{Op: Set, Name: name, Value: value})
 }
 
 // DeleteHeader removes a field from the request on its way to the backend.
@@ -31,19 +28,10 @@ func (x *Exchange) DeleteHeader(name string) {
 	x.Edits = append(x.Edits, Edit{Op: Delete, Name: name})
 }
 
-// HasHeader implements router.Request.
-func (x *Exchange) HasHeader(name, value string, bare bool) bool {
-	found := false
-	x.Header.Each(func(n, v string) bool {
-		found = strings.EqualFold(n, name) && (bare || v == value)
-		return !found
-	})
-	return found
-}
-
 // Outgoing calls add for every field line that goes to the backend: hop-by-hop
 // fields and what Connection names are gone (RFC 9110 section 7.6.1), aliases of
-// managed fields too, edits are made.
+// managed fields too; then edits are made, so that a client cannot take back ours
+// by naming them in Connection.
 func (x *Exchange) Outgoing(add func(name, value string)) {
 	drop := newDropper(x.Header)
 	x.Header.Each(func(name, value string) bool {
@@ -56,7 +44,7 @@ func (x *Exchange) Outgoing(add func(name, value string)) {
 }
 
 // OutgoingResponse calls add for every field line of a response head that goes to
-// the client.
+// the client, by the same rules.
 func (x *Exchange) OutgoingResponse(h Header, add func(name, value string)) {
 	drop := newDropper(h)
 	h.Each(func(name, value string) bool {
@@ -71,7 +59,7 @@ func (x *Exchange) OutgoingResponse(h Header, add func(name, value string)) {
 // edited reports whether an edit replaces or removes the field.
 func edited(edits []Edit, name string) bool {
 	for i := range edits {
-		if edits[i].Op != Add && strings.EqualFold(edits[i].Name, name) {
+		if strings.EqualFold(edits[i].Name, name) {
 			return true
 		}
 	}
@@ -82,7 +70,7 @@ func edited(edits []Edit, name string) bool {
 // what came before it.
 func applyEdits(edits []Edit, add func(name, value string)) {
 	for i := range edits {
-		if edits[i].Op != Delete && !edited(edits[i+1:], edits[i].Name) {
+		if edits[i].Op == Set && !edited(edits[i+1:], edits[i].Name) {
 			add(edits[i].Name, edits[i].Value)
 		}
 	}
@@ -93,19 +81,7 @@ type dropper struct {
 	connection string // the Connection field's values, joined
 }
 
-func newDropper(h Header) dropper {
-	var d dropper
-	h.Each(func(name, value string) bool {
-		if strings.EqualFold(name, "Connection") {
-			if d.connection != "" {
-				d.connection += ","
-			}
-			d.connection += value
-		}
-		return true
-	})
-	return d
-}
+func newDropper(h Header) dropper { return dropper{connection: h.List("Connection")} }
 
 func (d dropper) drops(name string) bool {
 	return hopByHop(name) || d.connection != "" && HasToken(d.connection, name)
@@ -134,44 +110,24 @@ func hopByHop(name string) bool {
 	return false
 }
 
-// managed are the fields that the router sets; a client's spelling of one with
-// underscores reaches CGI-like backends as the same variable and is dropped.
-var managed = [...]string{
-	"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-prefix",
-	"x-forwarded-user", "x-real-ip", "forwarded", "remote-user", "x-forwarded-server", "proxy",
+// managed lists the fields that routers and their authentication set. A spelling of
+// one with underscores reaches CGI-like backends as the same variable.
+func managed(lower string) bool {
+	switch lower {
+	case "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-prefix",
+		"x-forwarded-server", "x-forwarded-user", "x-real-ip", "forwarded", "remote-user":
+		return true
+	}
+	return false
 }
 
 // managedAlias reports whether name is a managed field spelt with underscores, or
 // Proxy, which CGI-like backends take for the variable HTTP_PROXY.
 func managedAlias(name string) bool {
-	if strings.EqualFold(name, "Proxy") {
+	if len(name) == 5 && strings.EqualFold(name, "Proxy") {
 		return true
 	}
-	if strings.IndexByte(name, '_') < 0 {
-		return false
-	}
-	for _, m := range managed {
-		if len(m) == len(name) && equalFoldUnderscore(name, m) {
-			return true
-		}
-	}
-	return false
-}
-
-func equalFoldUnderscore(name, lower string) bool {
-	for i := range len(name) {
-		c := name[i]
-		switch {
-		case c == '_':
-			c = '-'
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
+	return strings.IndexByte(name, '_') >= 0 && managed(strings.ReplaceAll(strings.ToLower(name), "_", "-"))
 }
 
 // HasToken reports whether a comma-separated list holds the token, without case.

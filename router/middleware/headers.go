@@ -5,7 +5,8 @@ import (
 	"fairlead/router/route"
 )
 
-// headers sets and deletes fields (labels headers.*).
+// headers sets and deletes fields (labels headers.*). Which names are allowed is
+// decided where labels are parsed.
 type headers struct {
 	request, response []exchange.Edit
 }

@@ -19,18 +19,20 @@ func newRewrite(o *route.Options) (*rewrite, bool) {
 }
 
 // Before implements Filter. The rewritten path is checked again: what would climb
-// out of it is refused.
+// out of it is refused. What was stripped follows what trusted proxies before us
+// stripped, in X-Forwarded-Prefix.
 func (f *rewrite) Before(x *exchange.Exchange) route.Reason {
-	path, err := x.Path, error(nil)
-	if f.add != "" {
-		path, err = router.AddPrefix(path, f.add)
-	} else if x.Route.Prefix != "" {
-		path, err = router.StripPrefix(path, x.Route.Prefix)
-		x.Prefix = x.Route.Prefix
+	var err error
+	switch {
+	case f.add != "":
+		x.Path, err = router.AddPrefix(x.Path, f.add)
+	case x.Route.Prefix != "":
+		x.Path, err = router.StripPrefix(x.Path, x.Route.Prefix)
+		x.Prefix += x.Route.Prefix
+		x.SetHeader("X-Forwarded-Prefix", x.Prefix)
 	}
 	if err != nil {
 		return route.ReasonBadRequest
 	}
-	x.Path = path
 	return route.ReasonNone
 }

@@ -5,6 +5,7 @@ import (
 	"html"
 	"strconv"
 	"strings"
+	"time"
 
 	"fairlead/router/exchange"
 	"fairlead/router/route"
@@ -31,40 +32,50 @@ func retryAfter(x *exchange.Exchange) int {
 	if x.Route == nil {
 		return 1
 	}
-	return x.Route.Cell.RetryAfter(now())
+	return x.Route.Cell.RetryAfter(time.Now())
 }
 
 // field is one header field of an answer of ours.
 type field struct{ name, value string }
 
-// answer writes a whole response of the router itself.
+// answer writes a whole response of the router itself, the origin of which it is
+// (so it has a Date, RFC 9110 section 6.6.1).
 func (p *Proxy) answer(x *exchange.Exchange, status int, reason route.Reason, fields []field) {
 	x.Status = status
+	fields = append(fields, field{"Date", time.Now().UTC().Format(dateFormat)}, field{"Cache-Control", "no-store"})
 	if reason != route.ReasonNone {
-		// RFC 9209 section 2.
-		fields = append(fields, field{"Proxy-Status", proxyStatus(reason)})
+		fields = append(fields, field{"Proxy-Status", proxyStatus(reason)}) // RFC 9209 section 2
 	}
 	if isGRPC(x) && reason != route.ReasonNone {
 		p.answerGRPC(x, reason, fields)
 		return
 	}
-	body, kind := publicBody(x, status)
-	fields = append(fields, field{"Content-Type", kind}, field{"Content-Length", strconv.Itoa(len(body))}, field{"Cache-Control", "no-store"})
-	if status == 200 {
-		body, fields = "", []field{{"Content-Length", "0"}, {"Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"}}
+	var body string
+	if status >= 400 {
+		var kind string
+		body, kind = publicBody(x, status)
+		fields = append(fields, field{"Content-Type", kind})
 	}
-	x.Response.Head(status, int64(len(body)), nil, func(add func(name, value string)) {
-		for _, f := range fields {
-			add(f.name, f.value)
-		}
-	})
+	fields = append(fields, field{"Content-Length", strconv.Itoa(len(body))})
+	x.Response.Head(status, nil, allOf(fields))
 	if x.Verb != "HEAD" && body != "" {
 		_, _ = x.Response.Write([]byte(body))
 	}
 }
 
+// dateFormat is IMF-fixdate (RFC 9110 section 5.6.7).
+const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+func allOf(fields []field) func(add func(name, value string)) {
+	return func(add func(name, value string)) {
+		for _, f := range fields {
+			add(f.name, f.value)
+		}
+	}
+}
+
 func proxyStatus(reason route.Reason) string {
-	return fmt.Sprintf("fairlead; error=%s; details=%q", reason.Info().Error, string(reason))
+	return "fairlead; error=" + reason.Info().Error + "; details=\"" + string(reason) + "\""
 }
 
 func isGRPC(x *exchange.Exchange) bool {
@@ -72,27 +83,28 @@ func isGRPC(x *exchange.Exchange) bool {
 }
 
 // answerGRPC is a trailers-only response: gRPC clients read nothing else.
-// 14 is UNAVAILABLE, 12 UNIMPLEMENTED, 16 and 7 the refusals.
 func (p *Proxy) answerGRPC(x *exchange.Exchange, reason route.Reason, fields []field) {
-	code := "14"
-	switch reason.Info().Status {
-	case 404:
-		code = "12"
+	fields = append(fields,
+		field{"Content-Type", "application/grpc"},
+		field{"Grpc-Status", grpcStatus(reason.Info().Status)},
+		field{"Grpc-Message", "fairlead: " + string(reason)})
+	x.Response.Head(200, nil, allOf(fields))
+}
+
+// grpcStatus maps an HTTP status as the gRPC documentation does
+// (http-grpc-status-mapping): 14 is UNAVAILABLE.
+func grpcStatus(status int) string {
+	switch status {
+	case 400, 431:
+		return "13" // INTERNAL
 	case 401:
-		code = "16"
+		return "16" // UNAUTHENTICATED
 	case 403:
-		code = "7"
-	case 400:
-		code = "13"
+		return "7" // PERMISSION_DENIED
+	case 404:
+		return "12" // UNIMPLEMENTED
 	}
-	x.Response.Head(200, 0, nil, func(add func(name, value string)) {
-		add("Content-Type", "application/grpc")
-		add("Grpc-Status", code)
-		add("Grpc-Message", "fairlead: "+string(reason))
-		for _, f := range fields {
-			add(f.name, f.value)
-		}
-	})
+	return "14"
 }
 
 // statusText are the words of the answers we give.
@@ -111,7 +123,9 @@ func statusText(status int) (title, advice string) {
 	case 413:
 		return "Content Too Large", "The request is too large."
 	case 431:
-		return "Request Header Fields Too Large", "The headers of the request are too large."
+		return "Request Header Fields Too Large", "The request line or the headers of the request are longer than this server accepts."
+	case 500:
+		return "Internal Server Error", "The request could not be served."
 	case 502:
 		return "Bad Gateway", "The site did not answer properly."
 	case 503:

@@ -3,7 +3,9 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,106 +13,178 @@ import (
 	"net/textproto"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"fairlead/router/exchange"
 	"fairlead/router/route"
 )
 
-// transport is the backend adapter: requests go out through an http.Transport of
-// the upstream's own.
+// transport is the backend adapter: requests go out through transports of the
+// upstream's own.
 type transport struct {
-	up *upstream
-	rt *http.Transport
-	// unique is set once the backend tied a login to its connection (NTLM, Negotiate):
-	// from then on connections are not reused.
-	unique atomic.Bool
-	host   string
+	up     *upstream
+	pooled *http.Transport
+	fresh  *http.Transport // a connection for each request
+	scheme string
 }
 
 func newTransport(u *upstream) *transport {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return u.dial(ctx) }
-	t := &transport{up: u, host: "backend.invalid"}
-	limits, timeouts := u.proxy.cfg.Limits, u.proxy.cfg.Timeouts
-	t.rt = &http.Transport{
+	t := &transport{up: u, scheme: "http"}
+	if u.tls != nil {
+		t.scheme = "https"
+	}
+	t.pooled, t.fresh = t.open(), t.open()
+	t.fresh.DisableKeepAlives = true
+	return t
+}
+
+func (t *transport) open() *http.Transport {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return t.up.dial(ctx) }
+	limits, timeouts := t.up.proxy.cfg.Limits, t.up.proxy.cfg.Timeouts
+	h2c := t.up.backend.Scheme == route.SchemeH2C
+	rt := &http.Transport{
 		DialContext:            dial,
 		DialTLSContext:         dial,
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    1024,
 		IdleConnTimeout:        timeouts.BackendIdle,
 		MaxResponseHeaderBytes: int64(limits.ResponseHeaderBytes),
-		ExpectContinueTimeout:  timeouts.Header,
+		ExpectContinueTimeout:  timeouts.Continue,
 		Protocols:              new(http.Protocols),
 	}
-	t.rt.Protocols.SetHTTP1(u.backend.Scheme != route.SchemeH2C)
-	t.rt.Protocols.SetUnencryptedHTTP2(u.backend.Scheme == route.SchemeH2C)
-	return t
+	rt.Protocols.SetHTTP1(!h2c)
+	rt.Protocols.SetUnencryptedHTTP2(h2c)
+	return rt
 }
 
-func (t *transport) closeIdle() { t.rt.CloseIdleConnections() }
+// closeIdle implements pool.
+func (t *transport) closeIdle() {
+	t.pooled.CloseIdleConnections()
+	t.fresh.CloseIdleConnections()
+}
 
 // send implements pool.
-func (t *transport) send(c *call, x *exchange.Exchange) (*response, *failure) {
-	body := newSentBody(x, c)
-	req := t.request(c, x, body)
-	res, err := t.rt.RoundTrip(req)
+func (t *transport) send(c *call, fresh bool) (*response, error) {
+	rt := t.pooled
+	if fresh || t.up.single.Load() || ownsConnection(c.x.Header.Get("Authorization")) {
+		rt = t.fresh
+	}
+	res, err := rt.RoundTrip(t.request(c))
 	if err != nil {
-		var bodyErr error
-		if body != nil {
-			bodyErr = body.failure()
-		}
-		return nil, failed(c, x.Context, bodyErr, err)
+		return nil, err
 	}
-	if res.StatusCode == http.StatusSwitchingProtocols {
+	if res.StatusCode < 200 {
 		_ = res.Body.Close()
-		return nil, &failure{reason: route.ReasonBadResponse, kind: route.KindProtocolError, err: errors.New("the backend switched protocols unasked")}
+		return nil, fmt.Errorf("the backend answered with status %d, which is no final one", res.StatusCode)
 	}
-	t.noticeLogin(res.Header)
+	if t.tiesLogin(res.Header) {
+		t.up.single.Store(true)
+		t.pooled.CloseIdleConnections() // nothing becomes idle there again
+	}
 	return fromHTTP(res), nil
 }
 
 // request builds the outgoing request: the client's path bytes, its Host, no header
 // that it did not send, except ours.
-func (t *transport) request(c *call, x *exchange.Exchange, body *sentBody) *http.Request {
-	req := &http.Request{
-		Method: x.Verb, Host: x.Authority, ProtoMajor: 1, ProtoMinor: 1,
-		URL: t.target(x), Header: make(http.Header, 16), ContentLength: x.Length,
-		Close: t.unique.Load(),
-	}
+func (t *transport) request(c *call) *http.Request {
+	x := c.x
+	req := (&http.Request{}).WithContext(httptrace.WithClientTrace(c.ctx, c.trace()))
+	req.Method, req.Host, req.URL = x.Verb, x.Authority, t.target(x)
+	req.ProtoMajor, req.ProtoMinor = 1, 1
+	req.Header = make(http.Header, 20)
+	lines := make([]string, 0, 24) // the values, in one piece of memory
 	x.Outgoing(func(name, value string) {
-		req.Header[http.CanonicalHeaderKey(name)] = append(req.Header[http.CanonicalHeaderKey(name)], value)
+		key := http.CanonicalHeaderKey(name)
+		if have, ok := req.Header[key]; ok {
+			req.Header[key] = append(have, value)
+			return
+		}
+		lines = append(lines, value)
+		req.Header[key] = lines[len(lines)-1 : len(lines) : len(lines)]
 	})
 	if _, sent := req.Header["User-Agent"]; !sent {
 		req.Header["User-Agent"] = nil // or the transport sends its own
 	}
-	if exchange.HasToken(joined(x.Header, "TE"), "trailers") {
-		req.Header.Set("Te", "trailers")
+	if exchange.HasToken(x.Header.List("TE"), "trailers") {
+		req.Header["Te"] = []string{"trailers"}
 	}
-	if body != nil {
-		req.Body = body
-		if x.Length < 0 {
-			req.Trailer = body.trailer
+	t.setBody(req, c)
+	return req
+}
+
+// setBody hands the client's body over, with its length or chunked as it came, and
+// its trailers.
+func (t *transport) setBody(req *http.Request, c *call) {
+	if c.body == nil {
+		if c.x.Header.Get("Content-Length") == "0" {
+			req.TransferEncoding = []string{"identity"} // says "Content-Length: 0" for every method but GET and HEAD
 		}
+		return
 	}
-	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-		// 100 is sent by the front when the body is first read; 101 is not interim.
-		if code > http.StatusSwitchingProtocols {
-			x.Response.Inform(code, header(h))
-		}
-		return nil
-	}}
-	return req.WithContext(httptrace.WithClientTrace(c.ctx, trace))
+	turn, _ := c.body.take()
+	reader := &turnReader{body: c.body, turn: turn, call: c}
+	req.Body, req.ContentLength = reader, c.body.length
+	if c.body.length >= 0 {
+		return
+	}
+	req.TransferEncoding = []string{"chunked"}
+	trailer, from := http.Header{}, c.x.Trailer
+	if from == nil {
+		return
+	}
+	from.Each(func(name, _ string) bool { // announced, without values yet
+		trailer[http.CanonicalHeaderKey(name)] = nil
+		return true
+	})
+	req.Trailer = trailer
+	reader.atEnd = func() {
+		clear(trailer)
+		from.Each(func(name, value string) bool {
+			trailer.Add(name, value)
+			return true
+		})
+	}
+}
+
+// trace watches what the transport does for a call.
+func (c *call) trace() *httptrace.ClientTrace {
+	tries := 0
+	return &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			c.conn.answered.Store(false)
+			c.conn.reused.Store(info.Reused)
+			c.conn.conn = connOf(info.Conn)
+			if c.conn.conn != nil {
+				c.conn.before = c.conn.conn.written.Load()
+			}
+			// A second try goes over a fresh connection: a request that kills its
+			// backend must not be sent once for each pooled one.
+			if tries++; tries > 1 && info.Reused && info.Conn != nil && c.up.backend.Scheme != route.SchemeH2C {
+				_ = info.Conn.Close()
+			}
+		},
+		GotFirstResponseByte: func() { c.conn.answered.Store(true) },
+		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			// 100 is sent by the front when the body is first read; 101 is not interim.
+			if code > http.StatusSwitchingProtocols {
+				c.inform(code, header(h))
+			}
+			return nil
+		},
+	}
+}
+
+func connOf(nc net.Conn) *conn {
+	if secured, ok := nc.(*tls.Conn); ok {
+		nc = secured.NetConn()
+	}
+	c, _ := nc.(*conn)
+	return c
 }
 
 // target keeps the path as it is on the wire: Opaque is written untouched. Only a
 // path of two leading slashes would turn into an absolute form there.
 func (t *transport) target(x *exchange.Exchange) *url.URL {
-	scheme := "http"
-	if t.up.tls != nil {
-		scheme = "https"
-	}
-	u := &url.URL{Scheme: scheme, Host: t.host, RawQuery: x.RawQuery}
+	u := &url.URL{Scheme: t.scheme, Host: "backend.invalid", RawQuery: x.RawQuery, ForceQuery: x.QueryMark}
 	if !strings.HasPrefix(x.Path.Forward, "//") {
 		u.Opaque = x.Path.Forward
 		return u
@@ -123,14 +197,19 @@ func (t *transport) target(x *exchange.Exchange) *url.URL {
 	return u
 }
 
-// noticeLogin looks for schemes that authenticate the connection, not the request.
-func (t *transport) noticeLogin(h http.Header) {
+// tiesLogin looks for schemes that authenticate the connection, not the request.
+func (t *transport) tiesLogin(h http.Header) bool {
 	for _, challenge := range h["Www-Authenticate"] {
-		scheme, _, _ := strings.Cut(challenge, " ")
-		if strings.EqualFold(scheme, "NTLM") || strings.EqualFold(scheme, "Negotiate") {
-			t.unique.Store(true)
+		if ownsConnection(challenge) {
+			return true
 		}
 	}
+	return false
+}
+
+func ownsConnection(challenge string) bool {
+	scheme, _, _ := strings.Cut(challenge, " ")
+	return strings.EqualFold(scheme, "NTLM") || strings.EqualFold(scheme, "Negotiate")
 }
 
 // fromHTTP is a net/http response as the data plane sees it.
@@ -149,23 +228,29 @@ func fromHTTP(res *http.Response) *response {
 }
 
 // readUpgrade reads the answer to an upgrade request from its own connection.
-func readUpgrade(conn net.Conn, x *exchange.Exchange) (*response, error) {
-	reader := bufio.NewReader(conn)
-	for range 6 { // interim answers before the final one
-		res, err := http.ReadResponse(reader, &http.Request{Method: x.Verb})
+// Interim answers before the final one are passed on.
+func readUpgrade(c *call, nc net.Conn) (*response, error) {
+	limit := &io.LimitedReader{R: nc, N: int64(c.up.proxy.cfg.Limits.ResponseHeaderBytes)}
+	reader := bufio.NewReader(limit)
+	for range 6 {
+		res, err := http.ReadResponse(reader, &http.Request{Method: c.x.Verb})
 		if err != nil {
+			if limit.N <= 0 {
+				err = errHeadTooLong
+			}
 			return nil, err
 		}
-		switch {
-		case res.StatusCode == http.StatusSwitchingProtocols:
-			out := fromHTTP(res)
-			out.tunnel = &tunnelEnd{conn: conn, read: reader}
-			return out, nil
-		case res.StatusCode < 200:
+		if res.StatusCode >= 100 && res.StatusCode < 200 && res.StatusCode != http.StatusSwitchingProtocols {
+			c.inform(res.StatusCode, header(res.Header))
 			continue
 		}
+		limit.N = 1<<63 - 1
 		out := fromHTTP(res)
-		out.body = closeBoth{res.Body, conn}
+		if res.StatusCode == http.StatusSwitchingProtocols {
+			out.tunnel = &tunnelEnd{conn: nc, read: bufferedFirst(reader, nc)}
+			return out, nil
+		}
+		out.body = closeBoth{res.Body, nc}
 		return out, nil
 	}
 	return nil, errors.New("malformed HTTP: too many interim responses")
@@ -177,55 +262,10 @@ type closeBoth struct {
 	conn net.Conn
 }
 
+// Close implements io.Closer. The connection goes first: what is left of the body
+// is of no use.
 func (c closeBoth) Close() error {
+	err := c.conn.Close()
 	_ = c.ReadCloser.Close()
-	return c.conn.Close()
+	return err
 }
-
-// sentBody is the client's body on its way to the backend. The transport may read
-// it from a goroutine of its own that outlives the call, so it holds what it needs.
-type sentBody struct {
-	call    *call
-	source  io.Reader
-	from    exchange.Header // the client's trailers
-	trailer http.Header     // the backend's copy
-
-	mu  sync.Mutex
-	err error
-}
-
-func newSentBody(x *exchange.Exchange, c *call) *sentBody {
-	if x.Body == nil {
-		return nil
-	}
-	return &sentBody{call: c, source: x.Body, from: x.Trailer, trailer: http.Header{}}
-}
-
-func (b *sentBody) failure() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.err
-}
-
-// Read implements io.Reader.
-func (b *sentBody) Read(p []byte) (int, error) {
-	n, err := b.source.Read(p)
-	b.call.progress()
-	switch {
-	case errors.Is(err, io.EOF):
-		if b.from != nil {
-			b.from.Each(func(name, value string) bool {
-				b.trailer.Add(name, value)
-				return true
-			})
-		}
-	case err != nil:
-		b.mu.Lock()
-		b.err = err
-		b.mu.Unlock()
-	}
-	return n, err
-}
-
-// Close implements io.Closer. The front closes the client's body itself.
-func (b *sentBody) Close() error { return nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fairlead/router/exchange"
@@ -18,21 +19,39 @@ var (
 
 // call is one request on its way to one backend. Its watch ends it when nothing
 // moves: before the response head after backendTimeout without progress of the
-// request body, after it when the response body idles.
+// request body, after it when the response body idles. It outlives the exchange in
+// goroutines of the backend's adapter, so these look at the exchange only through
+// inform.
 type call struct {
+	up     *upstream
+	x      *exchange.Exchange
+	body   *body
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu    sync.Mutex
+	// informing is held while an interim response is sent; over ends that.
+	informing sync.Mutex
+	over      bool
+
+	conn contact
+
+	mu    sync.Mutex // guards the watch
 	timer *time.Timer
 	limit time.Duration // 0: no limit now
 	cause error
-	idle  time.Duration
 	ended bool
 }
 
-func newCall(x *exchange.Exchange, headLimit, bodyIdle time.Duration) *call {
-	c := &call{limit: headLimit, cause: errBackendTimeout, idle: bodyIdle}
+// contact is what is known of the connection that a call uses.
+type contact struct {
+	conn     *conn
+	before   int64 // bytes written on it for earlier requests
+	reused   atomic.Bool
+	answered atomic.Bool // a byte of the response arrived
+}
+
+func newCall(u *upstream, x *exchange.Exchange, headLimit time.Duration, b *body) *call {
+	c := &call{up: u, x: x, body: b, limit: headLimit, cause: errBackendTimeout}
 	c.ctx, c.cancel = context.WithCancelCause(x.Context)
 	if headLimit > 0 {
 		c.timer = time.AfterFunc(headLimit, c.expire)
@@ -59,31 +78,38 @@ func (c *call) progress() {
 }
 
 // headReceived turns the watch from the head to the body.
-func (c *call) headReceived() {
+func (c *call) headReceived() { c.watch(c.up.proxy.cfg.Timeouts.BodyIdle, errBodyIdle) }
+
+// unwatched turns the watch off: a tunnel has no limit.
+func (c *call) unwatched() { c.watch(0, nil) }
+
+func (c *call) watch(limit time.Duration, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
 		return
 	}
-	c.limit, c.cause = c.idle, errBodyIdle
-	if c.timer == nil {
-		c.timer = time.AfterFunc(c.limit, c.expire)
-		return
-	}
-	c.timer.Reset(c.limit)
-}
-
-// unwatched turns the watch off: a tunnel has no limit.
-func (c *call) unwatched() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.limit = 0
-	if c.timer != nil {
+	c.limit, c.cause = limit, cause
+	switch {
+	case limit == 0 && c.timer != nil:
 		c.timer.Stop()
+	case limit > 0 && c.timer == nil:
+		c.timer = time.AfterFunc(limit, c.expire)
+	case limit > 0:
+		c.timer.Reset(limit)
 	}
 }
 
-// end releases the call's timer and context.
+// inform passes an interim response on while the call waits for the final one.
+func (c *call) inform(status int, h exchange.Header) {
+	c.informing.Lock()
+	defer c.informing.Unlock()
+	if !c.over {
+		c.x.Response.Inform(status, h)
+	}
+}
+
+// end releases the call. From here on nothing of it touches the exchange.
 func (c *call) end() {
 	c.mu.Lock()
 	c.ended = true
@@ -92,4 +118,8 @@ func (c *call) end() {
 	}
 	c.mu.Unlock()
 	c.cancel(context.Canceled)
+	c.informing.Lock()
+	c.over = true
+	c.informing.Unlock()
+	c.up.end(c)
 }

@@ -39,28 +39,47 @@ func kindOf(err error, fallback route.Kind) route.Kind {
 }
 
 // failed turns an error of a contact into what is told to the client and to the
-// health engine. body is the error of reading the client's body, if that was it.
-func failed(c *call, client context.Context, body, err error) *failure {
-	f := &failure{err: err, kind: kindOf(err, route.KindHTTPError)}
+// health engine.
+func failed(c *call, err error) *failure {
+	f := &failure{kind: kindOf(err, route.KindHTTPError)}
+	client, cause := c.body.failure(), context.Cause(c.ctx)
 	var dial *dialError
 	switch {
-	case client.Err() != nil:
+	case c.x.Context.Err() != nil:
 		f.reason, f.ours = route.ReasonClientGone, true
-	case body != nil && kindOf(body, route.KindOther) == route.KindTimeout:
-		f.reason, f.ours = route.ReasonClientTimeout, true
-	case body != nil:
-		f.reason, f.ours = route.ReasonBadRequest, true
-	case errors.Is(context.Cause(c.ctx), errBackendTimeout):
+	case errors.Is(cause, errBackendTimeout):
 		f.reason, f.kind = route.ReasonBackendTimeout, route.KindTimeout
-	case errors.Is(context.Cause(c.ctx), errRetired):
+	case errors.Is(cause, errRetired):
 		f.reason, f.ours = route.ReasonLeaving, true
+	case client != nil:
+		f.reason, f.ours = clientReason(client), true
 	case errors.As(err, &dial):
 		f.unsent, f.kind, f.reason = true, dial.kind, dialReason(dial)
-		f.ours = dial.kind == route.KindLocalError
+		f.ours = dial.kind == route.KindLocalError || dial.kind == route.KindLeaving
 	default:
 		f.reason = answerReason(err)
+		if f.reason != route.ReasonBackendClosed && f.kind == route.KindHTTPError {
+			f.kind = route.KindProtocolError
+		}
 	}
 	return f
+}
+
+// clientReason judges an error of reading the client's request body.
+func clientReason(err error) route.Reason {
+	switch {
+	case kindOf(err, route.KindOther) == route.KindTimeout:
+		return route.ReasonClientTimeout
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return route.ReasonClientGone
+	}
+	return route.ReasonBadRequest
+}
+
+// closedByBackend reports whether the backend ended the connection.
+func closedByBackend(err error) bool {
+	var dial *dialError
+	return !errors.As(err, &dial) && answerReason(err) == route.ReasonBackendClosed
 }
 
 func dialReason(e *dialError) route.Reason {
@@ -75,12 +94,15 @@ func dialReason(e *dialError) route.Reason {
 	return route.ReasonConnectFailed
 }
 
+// errHeadTooLong is a response head beyond the limit.
+var errHeadTooLong = errors.New("the backend's response head exceeds the router's limit for response headers")
+
 // answerReason judges an error after the request was sent. The texts are those of
 // net/http, which has no types for them.
 func answerReason(err error) route.Reason {
 	text := err.Error()
 	switch {
-	case strings.Contains(text, "response headers exceeded"):
+	case errors.Is(err, errHeadTooLong), strings.Contains(text, "response headers exceeded"):
 		return route.ReasonResponseTooLong
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE), strings.Contains(text, "server closed"), strings.Contains(text, "EOF"):

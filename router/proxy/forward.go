@@ -1,11 +1,8 @@
 package proxy
 
 import (
-	"time"
-
 	"fairlead/router"
 	"fairlead/router/exchange"
-	"fairlead/router/middleware"
 	"fairlead/router/route"
 )
 
@@ -16,60 +13,32 @@ type failure struct {
 	// unsent is set when nothing of the request reached the backend: it may be sent
 	// to another one whatever its method.
 	unsent bool
-	// ours is set when it says nothing about the backend (the client left, a local fault).
+	// ours is set when it says nothing about the backend: the client left, we cut the
+	// call, or a local fault.
 	ours bool
-	err  error
 }
 
 // maxRepicks bounds how often a backend that retired meanwhile is picked anew.
 const maxRepicks = 3
 
-// handle serves one exchange whose request part is complete.
-func (p *Proxy) handle(x *exchange.Exchange) {
-	p.setClient(x)
-	r := p.cfg.Tables.Table().Match(x)
-	if r == nil {
-		p.refuse(x, route.ReasonNoRoute)
-		return
-	}
-	x.Route = r
-	if r.Entrypoint.FailClosed != nil {
-		p.refuse(x, route.ReasonMisconfigured)
-		return
-	}
-	if chain, ok := r.Prepared.(middleware.Chain); ok {
-		if reason := chain.Before(x); reason != route.ReasonNone {
-			p.refuse(x, reason)
-			return
-		}
-	}
-	p.setForwarding(x)
-	r.Cell.InFlight.Add(1)
-	defer r.Cell.InFlight.Add(-1)
-	p.forward(x, r)
-}
-
 // forward picks backends until one answers, the tries are used up, or nothing is left.
 func (p *Proxy) forward(x *exchange.Exchange, r *router.Route) {
-	var room [8]*route.Placement
+	var room [4]*route.Placement
 	tried := room[:0]
-	var last *failure
+	body := newBody(x)
+	defer body.release()
 	for {
-		target, up, reason := pick(r, tried)
-		if target == nil {
-			if last != nil {
-				reason = last.reason
-			}
+		target, c, reason := p.begin(x, r, tried, body)
+		if c == nil {
 			p.refuse(x, reason)
 			return
 		}
 		x.Attempts++
-		fail := p.attempt(x, target, up)
+		fail := p.attempt(x, c, target)
 		if fail == nil {
 			return
 		}
-		last = fail
-		if !p.mayRetry(x, r, fail) {
+		if !mayRetry(x, r, fail) {
 			p.refuse(x, fail.reason)
 			return
 		}
@@ -79,9 +48,10 @@ func (p *Proxy) forward(x *exchange.Exchange, r *router.Route) {
 	}
 }
 
-// pick takes a backend of the current rotation. Tried ones are used again only
-// when nothing else is left.
-func pick(r *router.Route, tried []*route.Placement) (*route.Placement, *upstream, route.Reason) {
+// begin picks a backend of the current rotation and registers the call with its
+// upstream. A backend that left between the two is picked anew; tried ones are used
+// again only when nothing else is left. Without a call the reason says why.
+func (p *Proxy) begin(x *exchange.Exchange, r *router.Route, tried []*route.Placement, body *body) (*route.Placement, *call, route.Reason) {
 	rot := r.Cell.Load()
 	for range maxRepicks {
 		target, ok := router.Pick(rot, r.Cell, r.Entrypoint.Options.LoadBalancer, tried)
@@ -91,8 +61,10 @@ func pick(r *router.Route, tried []*route.Placement) (*route.Placement, *upstrea
 		if !ok {
 			break
 		}
-		if up, isOurs := target.Upstream.(*upstream); isOurs && !up.retired.Load() {
-			return target, up, route.ReasonNone
+		if up, isOurs := target.Upstream.(*upstream); isOurs {
+			if c := up.begin(x, r.Entrypoint.Options.BackendTimeout, body); c != nil {
+				return target, c, route.ReasonNone
+			}
 		}
 		rot = r.Cell.Load()
 	}
@@ -104,7 +76,7 @@ func pick(r *router.Route, tried []*route.Placement) (*route.Placement, *upstrea
 
 // mayRetry decides whether the request goes to another backend. Only what was
 // never sent does; the budget keeps a dead rotation from multiplying its load.
-func (p *Proxy) mayRetry(x *exchange.Exchange, r *router.Route, fail *failure) bool {
+func mayRetry(x *exchange.Exchange, r *router.Route, fail *failure) bool {
 	if !fail.unsent || fail.ours || x.Attempts >= r.Entrypoint.Options.RetryAttempts || x.Context.Err() != nil {
 		return false
 	}
@@ -113,15 +85,14 @@ func (p *Proxy) mayRetry(x *exchange.Exchange, r *router.Route, fail *failure) b
 
 // attempt contacts one backend and relays its response. A failure means that the
 // client has seen nothing yet.
-func (p *Proxy) attempt(x *exchange.Exchange, target *route.Placement, up *upstream) *failure {
+func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement) *failure {
+	defer c.end()
 	load := target.Load
 	load.InFlight.Add(1)
-	load.Requests.Add(1)
 	defer load.InFlight.Add(-1)
+	load.Requests.Add(1)
 
-	c := up.begin(x, x.Route.Entrypoint.Options.BackendTimeout)
-	defer up.end(c)
-	res, fail := up.send(c, x)
+	res, fail := c.up.send(c)
 	if fail != nil {
 		if !fail.ours {
 			p.report(route.Outcome{Placement: target, Kind: fail.kind, Transport: true})
@@ -135,18 +106,9 @@ func (p *Proxy) attempt(x *exchange.Exchange, target *route.Placement, up *upstr
 	if res.tunnel != nil {
 		load.Tunnels.Add(1)
 		defer load.Tunnels.Add(-1)
-		p.tunnel(x, up, res)
+		p.tunnel(c, res)
 		return nil
 	}
-	p.relay(x, c, res)
+	p.relay(c, res)
 	return nil
 }
-
-func (p *Proxy) report(o route.Outcome) {
-	if p.cfg.Outcomes != nil {
-		p.cfg.Outcomes.Report(o)
-	}
-}
-
-// now is when Retry-After is counted from.
-func now() time.Time { return time.Now() }

@@ -21,7 +21,7 @@ func (p *Proxy) setClient(x *exchange.Exchange) {
 	if !p.trusted(x.Client) {
 		return
 	}
-	chain := strings.Split(joined(x.Header, "X-Forwarded-For"), ",")
+	chain := strings.Split(x.Header.List("X-Forwarded-For"), ",")
 	for _, hop := range slices.Backward(chain) {
 		addr, ok := parseHop(strings.TrimSpace(hop))
 		if !ok {
@@ -45,52 +45,46 @@ func parseHop(hop string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// joined returns all lines of a field as one list.
-func joined(h exchange.Header, name string) string {
-	var lines []string
-	h.Each(func(n, v string) bool {
-		if strings.EqualFold(n, name) {
-			lines = append(lines, v)
-		}
-		return true
-	})
-	return strings.Join(lines, ",")
-}
-
 // setForwarding sets the forwarding fields. What a client that is no trusted proxy
-// says in them is overwritten; hop-by-hop fields are removed before, so that a
-// client cannot remove ours by naming them in Connection.
+// says in them is overwritten; a trusted one's is kept and, where it is a list,
+// appended to. It runs before the filters, whose edits win over these.
 func (p *Proxy) setForwarding(x *exchange.Exchange) {
 	peer := x.Peer.Addr().Unmap().WithZone("")
-	trusted := p.trusted(peer)
+	f := forwarding{x: x, trusted: p.trusted(peer)}
 	proto := "http"
 	if x.Secure {
 		proto = "https"
 	}
-	keep := func(name, own string) {
-		if value := x.Header.Get(name); trusted && value != "" {
-			own = value
-		}
-		x.SetHeader(name, own)
-	}
-	appendTo := func(name, own string) {
-		if value := joined(x.Header, name); trusted && value != "" {
-			own = value + ", " + own
-		}
-		x.SetHeader(name, own)
-	}
-	appendTo("X-Forwarded-For", peer.String())
-	keep("X-Forwarded-Host", x.Authority)
-	keep("X-Forwarded-Proto", proto)
-	keep("X-Forwarded-Port", forwardedPort(x.Authority, x.Secure))
+	f.append("X-Forwarded-For", peer.String())
+	f.keep("X-Forwarded-Host", x.Authority)
+	f.keep("X-Forwarded-Proto", proto)
+	f.keep("X-Forwarded-Port", forwardedPort(x.Authority, x.Secure))
 	x.SetHeader("X-Real-Ip", x.Client.String())
-	appendTo("Forwarded", "for="+forwardedNode(peer)+";host=\""+x.Authority+"\";proto="+proto)
-	switch {
-	case x.Prefix != "":
-		keep("X-Forwarded-Prefix", x.Prefix)
-	case !trusted:
+	f.append("Forwarded", "for="+forwardedNode(peer)+";host=\""+x.Authority+"\";proto="+proto)
+	if f.trusted {
+		x.Prefix = x.Header.Get("X-Forwarded-Prefix")
+	} else {
 		x.DeleteHeader("X-Forwarded-Prefix")
 	}
+}
+
+// forwarding sets fields of an exchange with regard to what the peer said.
+type forwarding struct {
+	x       *exchange.Exchange
+	trusted bool
+}
+
+func (f forwarding) keep(name, own string) {
+	if !f.trusted || f.x.Header.Get(name) == "" {
+		f.x.SetHeader(name, own)
+	}
+}
+
+func (f forwarding) append(name, own string) {
+	if value := f.x.Header.List(name); f.trusted && value != "" {
+		own = value + ", " + own
+	}
+	f.x.SetHeader(name, own)
 }
 
 // forwardedPort is the port that the client asked for.

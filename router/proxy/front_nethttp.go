@@ -2,16 +2,17 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"fairlead/router/exchange"
-	"fairlead/router/route"
 )
 
 // header is a net/http header as the data plane reads it.
@@ -20,7 +21,30 @@ type header http.Header
 // Get implements exchange.Header.
 func (h header) Get(name string) string { return http.Header(h).Get(name) }
 
-// Each implements exchange.Header.
+// List implements exchange.Header.
+func (h header) List(name string) string {
+	switch values := http.Header(h).Values(name); len(values) {
+	case 0:
+		return ""
+	case 1:
+		return values[0]
+	default:
+		return strings.Join(values, ", ")
+	}
+}
+
+// Has implements exchange.Header.
+func (h header) Has(name, value string, bare bool) bool {
+	values := http.Header(h).Values(name)
+	for _, v := range values {
+		if bare || v == value {
+			return true
+		}
+	}
+	return false
+}
+
+// Each implements exchange.Header. A trailer that was only announced has no value yet.
 func (h header) Each(yield func(name, value string) bool) {
 	for name, values := range h {
 		for _, v := range values {
@@ -31,129 +55,198 @@ func (h header) Each(yield func(name, value string) bool) {
 	}
 }
 
-// newServer is the net/http front: HTTP/1.1, and HTTP/2 with prior knowledge.
-func (p *Proxy) newServer() *http.Server {
-	s := &http.Server{
-		Handler:                      front{p},
+// trailer reads a request's trailer: the announced names until the end of the body,
+// then what came.
+type trailer struct{ r *http.Request }
+
+// Get implements exchange.Header.
+func (t trailer) Get(name string) string { return t.r.Trailer.Get(name) }
+
+// List implements exchange.Header.
+func (t trailer) List(name string) string { return header(t.r.Trailer).List(name) }
+
+// Has implements exchange.Header.
+func (t trailer) Has(name, value string, bare bool) bool {
+	return header(t.r.Trailer).Has(name, value, bare)
+}
+
+// Each implements exchange.Header.
+func (t trailer) Each(yield func(name, value string) bool) {
+	for name, values := range t.r.Trailer {
+		if len(values) == 0 && !yield(name, "") {
+			return
+		}
+		for _, v := range values {
+			if !yield(name, v) {
+				return
+			}
+		}
+	}
+}
+
+// server is the net/http front of one listener: HTTP/1.1, and HTTP/2 with prior
+// knowledge.
+type server struct {
+	*http.Server
+	fresh freshConns
+}
+
+// newServer makes a front whose requests end with ctx.
+func (p *Proxy) newServer(ctx context.Context, active *active) *server {
+	s := &server{Server: &http.Server{
+		Handler:                      &front{p: p, active: active},
 		ReadHeaderTimeout:            p.cfg.Timeouts.Header,
 		IdleTimeout:                  p.cfg.Timeouts.Idle,
 		MaxHeaderBytes:               p.cfg.Limits.HeaderBytes,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     quietLog(p),
+		BaseContext:                  func(net.Listener) context.Context { return ctx },
 		Protocols:                    new(http.Protocols),
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: p.cfg.Limits.Streams},
-	}
+	}}
+	s.ConnState = func(c net.Conn, state http.ConnState) { s.fresh.note(c, state == http.StateNew) }
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
 }
 
 // front turns net/http requests into exchanges.
-type front struct{ p *Proxy }
+type front struct {
+	p      *Proxy
+	active *active
+}
 
 // ServeHTTP implements http.Handler.
-func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := &writer{w: w, rc: http.NewResponseController(w), idle: f.p.cfg.Timeouts.BodyIdle}
-	x := f.exchange(r, out)
-	f.serve(x, r)
-	if out.aborted {
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.active.add()
+	defer f.active.done()
+	s, _ := f.p.fronts.Get().(*served)
+	s.begin(w, r)
+	f.p.handle(&s.x, r.RequestURI)
+	if s.end() {
 		panic(http.ErrAbortHandler) // net/http's way to cut a connection
 	}
 }
 
-// serve handles one exchange; a panic in it costs this request only.
-func (f front) serve(x *exchange.Exchange, r *http.Request) {
-	defer func() {
-		v := recover()
-		if v == nil {
-			return
-		}
-		f.p.panicked(x, v)
-		if x.Response.Begun() {
-			x.Response.Abort()
-			return
-		}
-		f.p.answer(x, http.StatusInternalServerError, "internal_error", nil)
-	}()
-	switch {
-	case r.Method == http.MethodConnect:
-		x.Response.CloseAfter()
-		f.p.answer(x, http.StatusMethodNotAllowed, route.ReasonBadRequest, nil)
-		return
-	case r.RequestURI == "*" && r.Method == http.MethodOptions:
-		f.p.answer(x, http.StatusOK, route.ReasonNone, nil)
-		return
-	}
-	if err := setTarget(x, r.RequestURI); err != nil {
-		f.refuse(x, err)
-		return
-	}
-	f.p.handle(x)
+// served is one request at the front. It is used again.
+type served struct {
+	p *Proxy
+	x exchange.Exchange
+	w writer
 }
 
-func (f front) refuse(x *exchange.Exchange, err error) {
-	f.p.cfg.Log.Debug().AnErr("cause", err).Str(route.FieldReason, string(route.ReasonBadRequest)).Msg("request refused")
-	if errors.Is(err, errNoHost) {
-		f.p.refuse(x, route.ReasonNoRoute)
-		return
-	}
-	x.Response.CloseAfter()
-	f.p.refuse(x, route.ReasonBadRequest)
-}
+func newServed(p *Proxy) *served { return &served{p: p} }
 
-func (f front) exchange(r *http.Request, out *writer) *exchange.Exchange {
-	x := &exchange.Exchange{
-		Context: r.Context(), Verb: r.Method, Authority: r.Host,
-		Major: r.ProtoMajor, Minor: r.ProtoMinor, Secure: r.TLS != nil,
-		Header: header(r.Header), Length: r.ContentLength, Response: out,
-	}
+func (s *served) begin(w http.ResponseWriter, r *http.Request) {
+	s.w = writer{w: w, rc: *http.NewResponseController(w), idle: s.p.cfg.Timeouts.BodyIdle, h1: r.ProtoMajor == 1, interim: r.ProtoAtLeast(1, 1)}
+	x := &s.x
+	x.Context, x.Verb, x.Authority = r.Context(), r.Method, r.Host
+	x.Major, x.Minor, x.Secure = r.ProtoMajor, r.ProtoMinor, r.TLS != nil
+	x.Header, x.Length, x.Response = header(r.Header), r.ContentLength, &s.w
 	x.Peer, _ = netip.ParseAddrPort(r.RemoteAddr)
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
-		x.Body = &body{rc: out.rc, r: r, idle: f.p.cfg.Timeouts.BodyIdle}
-		x.Trailer = trailer{r}
+		s.w.body = &incoming{rc: s.w.rc, source: r.Body, length: r.ContentLength, idle: s.w.idle}
+		x.Body, x.Trailer = s.w.body, trailer{r}
+		// A backend may answer while the body still comes; without this net/http
+		// reads the body away first.
+		_ = s.w.rc.EnableFullDuplex()
 	}
-	x.Expects = strings.EqualFold(r.Header.Get("Expect"), "100-continue")
-	return x
 }
 
-// trailer reads a request's trailer when it is there: net/http fills it at the end of the body.
-type trailer struct{ r *http.Request }
-
-// Get implements exchange.Header.
-func (t trailer) Get(name string) string { return t.r.Trailer.Get(name) }
-
-// Each implements exchange.Header.
-func (t trailer) Each(yield func(name, value string) bool) { header(t.r.Trailer).Each(yield) }
-
-// body bounds the idle time of a request body; its total time is free.
-type body struct {
-	rc   *http.ResponseController
-	r    *http.Request
-	idle time.Duration
-	set  time.Time
+// end gives the exchange back; it reports whether the connection is to be cut.
+func (s *served) end() (abort bool) {
+	abort = s.w.aborted
+	if s.w.body != nil {
+		s.w.body.finish()
+	}
+	s.x.Reset()
+	s.w = writer{}
+	s.p.fronts.Put(s)
+	return abort
 }
+
+// incoming bounds the idle time of a request body; its total time is free. The
+// backend's adapter may still read it when the exchange is over: then it ends, and
+// leaves the connection's deadline alone.
+type incoming struct {
+	rc     http.ResponseController
+	source io.Reader
+	length int64
+	idle   time.Duration
+
+	mu    sync.Mutex
+	set   time.Time
+	read  int64
+	begun bool
+	ended bool // all of the body was read, or cannot be
+	over  bool
+}
+
+// unwantedBody bounds the time that a client may go on sending a body to nobody.
+const unwantedBody = 2 * time.Second
 
 // Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
-	if at := now(); at.Sub(b.set) > b.idle/16 {
-		b.set = at
-		_ = b.rc.SetReadDeadline(at.Add(b.idle))
+func (b *incoming) Read(p []byte) (int, error) {
+	if !b.ready() {
+		return 0, errTaken
 	}
-	n, err := b.r.Body.Read(p)
-	if err != nil {
+	n, err := b.source.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.read += int64(n)
+	b.ended = b.ended || errors.Is(err, io.EOF) || b.length >= 0 && b.read >= b.length
+	if b.ended && !b.over {
 		// What net/http reads in the background from here on has no deadline.
 		_ = b.rc.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
 
+func (b *incoming) ready() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return false
+	}
+	b.begun = true
+	if at := time.Now(); at.Sub(b.set) > b.idle/16 {
+		b.set = at
+		_ = b.rc.SetReadDeadline(at.Add(b.idle))
+	}
+	return true
+}
+
+func (b *incoming) finish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+	if !b.ended {
+		_ = b.rc.SetReadDeadline(time.Now().Add(unwantedBody))
+	}
+}
+
+// maxUnread is how much of an unread body net/http reads to keep its connection.
+const maxUnread = 256 << 10
+
+// spoils reports whether the connection cannot serve another request after an
+// answer now: somebody is still reading the body, or too much of it is to come.
+func (b *incoming) spoils() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.ended && (b.begun || b.length < 0 || b.length > maxUnread)
+}
+
 // writer is the net/http side of a response.
 type writer struct {
 	w       http.ResponseWriter
-	rc      *http.ResponseController
+	rc      http.ResponseController
+	body    *incoming // nil without one
 	idle    time.Duration
 	set     time.Time
+	h1      bool
+	interim bool // the client's version knows 1xx
 	begun   bool
+	closing bool
 	aborted bool
 	names   []string // announced trailers
 	upgrade []byte   // the head of a 101, written when the connection is taken over
@@ -161,9 +254,10 @@ type writer struct {
 
 // Inform implements exchange.Writer.
 func (w *writer) Inform(status int, h exchange.Header) {
-	if w.begun {
+	if w.begun || !w.interim {
 		return
 	}
+	w.deadline()
 	// An interim head has its own fields; those of the final one are not set yet.
 	own := w.w.Header()
 	h.Each(func(name, value string) bool {
@@ -175,18 +269,29 @@ func (w *writer) Inform(status int, h exchange.Header) {
 }
 
 // Head implements exchange.Writer.
-func (w *writer) Head(status int, _ int64, trailers []string, fields func(add func(name, value string))) {
+func (w *writer) Head(status int, trailers []string, fields func(add func(name, value string))) {
 	w.begun = true
+	w.deadline()
 	h := w.w.Header()
+	lines := make([]string, 0, 16) // the values, in one piece of memory
 	fields(func(name, value string) {
-		h[http.CanonicalHeaderKey(name)] = append(h[http.CanonicalHeaderKey(name)], value)
+		key := http.CanonicalHeaderKey(name)
+		if have, ok := h[key]; ok {
+			h[key] = append(have, value)
+			return
+		}
+		lines = append(lines, value)
+		h[key] = lines[len(lines)-1 : len(lines) : len(lines)]
 	})
 	if status == http.StatusSwitchingProtocols {
 		w.upgrade = head101(h)
 		return
 	}
+	if w.closing || w.h1 && w.body != nil && w.body.spoils() {
+		h.Set("Connection", "close")
+	}
 	// net/http adds these when they are absent; a proxy must not.
-	for _, name := range []string{"Date", "Content-Type"} {
+	for _, name := range [...]string{"Date", "Content-Type"} {
 		if _, ok := h[name]; !ok {
 			h[name] = nil
 		}
@@ -206,8 +311,9 @@ func head101(h http.Header) []byte {
 	return []byte(b.String())
 }
 
+// deadline bounds the time that a client may take no bytes.
 func (w *writer) deadline() {
-	if at := now(); at.Sub(w.set) > w.idle/16 {
+	if at := time.Now(); at.Sub(w.set) > w.idle/16 {
 		w.set = at
 		_ = w.rc.SetWriteDeadline(at.Add(w.idle))
 	}
@@ -245,11 +351,16 @@ func (w *writer) Trailers(h exchange.Header) {
 // Begun implements exchange.Writer.
 func (w *writer) Begun() bool { return w.begun }
 
-// Abort implements exchange.Writer.
-func (w *writer) Abort() { w.aborted = true }
+// Abort implements exchange.Writer. What was written before reaches the client.
+func (w *writer) Abort() {
+	if w.begun && w.upgrade == nil {
+		_ = w.Flush()
+	}
+	w.aborted = true
+}
 
 // CloseAfter implements exchange.Writer.
-func (w *writer) CloseAfter() { w.w.Header().Set("Connection", "close") }
+func (w *writer) CloseAfter() { w.closing = true }
 
 // Hijack implements exchange.Writer.
 func (w *writer) Hijack() (net.Conn, io.Reader, error) {
@@ -257,11 +368,12 @@ func (w *writer) Hijack() (net.Conn, io.Reader, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	_ = conn.SetDeadline(time.Time{})
+	_ = conn.SetDeadline(time.Now().Add(w.idle))
 	if _, err := conn.Write(w.upgrade); err != nil {
 		_ = conn.Close()
 		return nil, nil, err
 	}
+	_ = conn.SetDeadline(time.Time{})
 	return conn, bufferedFirst(rw.Reader, conn), nil
 }
 

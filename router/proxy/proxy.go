@@ -46,8 +46,9 @@ type Config struct {
 
 // Limits bound what a peer may make us hold.
 type Limits struct {
+	RequestLineBytes    int // default 16 KiB
 	HeaderBytes         int // request line and headers, default 64 KiB
-	ResponseHeaderBytes int // default 256 KiB
+	ResponseHeaderBytes int // of a backend, default 256 KiB
 	Streams             int // per HTTP/2 connection, default 250
 }
 
@@ -57,6 +58,7 @@ type Timeouts struct {
 	BodyIdle        time.Duration // between bytes of a body in either direction, 60 s
 	Idle            time.Duration // of a client connection between requests, 75 s
 	BackendIdle     time.Duration // of a pooled backend connection, 4 s
+	Continue        time.Duration // for a backend's 100 before the body is sent anyway, 1 s
 	ShutdownDelay   time.Duration // between the signal and closing the listener, 0
 	ShutdownTimeout time.Duration // for requests in flight, 8 s; tunnels get half of it
 }
@@ -72,6 +74,7 @@ func (c Config) withDefaults() Config {
 			*v = d
 		}
 	}
+	orInt(&c.Limits.RequestLineBytes, 16<<10)
 	orInt(&c.Limits.HeaderBytes, 64<<10)
 	orInt(&c.Limits.ResponseHeaderBytes, 256<<10)
 	orInt(&c.Limits.Streams, 250)
@@ -79,6 +82,7 @@ func (c Config) withDefaults() Config {
 	or(&c.Timeouts.BodyIdle, time.Minute)
 	or(&c.Timeouts.Idle, 75*time.Second)
 	or(&c.Timeouts.BackendIdle, 4*time.Second)
+	or(&c.Timeouts.Continue, time.Second)
 	or(&c.Timeouts.ShutdownTimeout, 8*time.Second)
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
@@ -93,15 +97,24 @@ func (c Config) withDefaults() Config {
 
 // Proxy is the data plane. It is safe for concurrent use.
 type Proxy struct {
-	cfg     Config
-	buffers sync.Pool
-	tunnels tunnels
+	cfg      Config
+	tables   Tables
+	outcomes Outcomes
+	buffers  sync.Pool // *[bufferSize]byte
+	flushers sync.Pool // *lateFlush
+	fronts   sync.Pool // *served, of the front
+	tunnels  tunnels
 }
+
+// bufferSize is the piece in which bodies are copied.
+const bufferSize = 32 << 10
 
 // New returns a proxy; it starts nothing.
 func New(cfg Config) *Proxy {
-	p := &Proxy{cfg: cfg.withDefaults()}
-	p.buffers.New = func() any { return new([32 << 10]byte) }
+	p := &Proxy{cfg: cfg.withDefaults(), tables: cfg.Tables, outcomes: cfg.Outcomes}
+	p.buffers.New = func() any { return new([bufferSize]byte) }
+	p.flushers.New = func() any { return newLateFlush() }
+	p.fronts.New = func() any { return newServed(p) }
 	return p
 }
 
@@ -111,7 +124,13 @@ func (p *Proxy) Prepare(e *route.Entrypoint) any { return middleware.For(e) }
 
 // SetTables gives the proxy its table when the two need each other: the Controller
 // opens upstreams through the proxy and owns the table. Call it before Serve.
-func (p *Proxy) SetTables(t Tables) { p.cfg.Tables = t }
+func (p *Proxy) SetTables(t Tables) { p.tables = t }
 
 // SetOutcomes does the same for the receiver of outcomes.
-func (p *Proxy) SetOutcomes(o Outcomes) { p.cfg.Outcomes = o }
+func (p *Proxy) SetOutcomes(o Outcomes) { p.outcomes = o }
+
+func (p *Proxy) report(o route.Outcome) {
+	if p.outcomes != nil {
+		p.outcomes.Report(o)
+	}
+}

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
+	"time"
 
 	"fairlead/router/exchange"
+	"fairlead/router/route"
 )
 
 // response is a backend's answer, independent of the protocol behind it.
@@ -15,7 +18,7 @@ type response struct {
 	length   int64 // -1 when not known
 	body     io.ReadCloser
 	announce []string               // trailer names sent with the head
-	trailers func() exchange.Header // valid once body was read to its end
+	trailers func() exchange.Header // valid once body was read to its end; may be nil
 	tunnel   *tunnelEnd             // set for 101
 }
 
@@ -25,51 +28,105 @@ type tunnelEnd struct {
 	read io.Reader // what was read ahead, then the connection
 }
 
-// relay passes a response on as it comes: every piece is flushed unless the next
-// one ends a body of known length.
-func (p *Proxy) relay(x *exchange.Exchange, c *call, res *response) {
+// relay passes a response on as it comes.
+func (p *Proxy) relay(c *call, res *response) {
 	defer func() { _ = res.body.Close() }()
-	w := x.Response
-	w.Head(res.status, res.length, res.announce, func(add func(name, value string)) {
+	x := c.x
+	x.Response.Head(res.status, res.announce, func(add func(name, value string)) {
 		x.OutgoingResponse(res.header, add)
 	})
-	if err := p.copyBody(w, res, c); err != nil {
-		p.cfg.Log.Debug().Str("route", x.Route.Entrypoint.ID).AnErr("cause", err).Msg("response cut short")
-		w.Abort()
+	if err := p.copyBody(x.Response, res, c); err != nil {
+		p.cfg.Log.Debug().Str(route.FieldEntrypoint, x.Route.Entrypoint.ID).AnErr(route.FieldCause, err).Msg("response cut short")
+		x.Response.Abort()
 		return
 	}
 	if res.trailers != nil {
 		if h := res.trailers(); h != nil {
-			w.Trailers(h)
+			x.Response.Trailers(h)
 		}
 	}
 }
 
-// copyBody copies the body through a pooled buffer. The client learns of a body
-// that ends early by a cut connection, never by silence.
+// copyBody copies the body through a pooled buffer: every piece is flushed unless
+// it ends a body of known length. The client learns of a body that ends early by a
+// cut connection, never by silence.
 func (p *Proxy) copyBody(w exchange.Writer, res *response, c *call) error {
-	buffer, _ := p.buffers.Get().(*[32 << 10]byte)
+	buffer, _ := p.buffers.Get().(*[bufferSize]byte)
 	defer p.buffers.Put(buffer)
-	left := res.length
-	for {
-		n, err := res.body.Read(buffer[:])
+	read := p.readFirst
+	for left := res.length; ; {
+		n, err := read(w, res.body, buffer[:])
+		read = readOn
 		c.progress()
+		left -= int64(n)
+		ended := errors.Is(err, io.EOF)
 		if n > 0 {
 			if _, err := w.Write(buffer[:n]); err != nil {
 				return err
 			}
-			left -= int64(n)
-			if left != 0 && err == nil {
+			if left != 0 && !ended {
 				if err := w.Flush(); err != nil {
 					return err
 				}
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		if ended {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+func readOn(_ exchange.Writer, body io.Reader, p []byte) (int, error) { return body.Read(p) }
+
+// readFirst reads the first piece of a body. It mostly came with the head, and both
+// go out in one write; if it takes longer the head goes ahead of it.
+func (p *Proxy) readFirst(w exchange.Writer, body io.Reader, b []byte) (int, error) {
+	f, _ := p.flushers.Get().(*lateFlush)
+	f.arm(w)
+	n, err := body.Read(b)
+	f.disarm()
+	p.flushers.Put(f)
+	return n, err
+}
+
+// headDelay is how long a response head waits for the first piece of its body.
+const headDelay = 2 * time.Millisecond
+
+// lateFlush flushes a writer while its owner waits for a first read.
+type lateFlush struct {
+	mu    sync.Mutex
+	w     exchange.Writer // nil while not armed
+	timer *time.Timer
+}
+
+func newLateFlush() *lateFlush {
+	f := &lateFlush{}
+	f.timer = time.AfterFunc(time.Hour, f.flush)
+	f.timer.Stop()
+	return f
+}
+
+func (f *lateFlush) flush() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.w != nil {
+		_ = f.w.Flush() // the owner meets the error at its next write
+	}
+}
+
+func (f *lateFlush) arm(w exchange.Writer) {
+	f.mu.Lock()
+	f.w = w
+	f.mu.Unlock()
+	f.timer.Reset(headDelay)
+}
+
+func (f *lateFlush) disarm() {
+	f.timer.Stop()
+	f.mu.Lock()
+	f.w = nil
+	f.mu.Unlock()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"net"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -17,47 +18,155 @@ import (
 // Serve accepts connections until ctx ends, then shuts down: after ShutdownDelay
 // the listener closes, requests in flight get ShutdownTimeout, tunnels half of it.
 // It returns nil when all ended in time, and always after its goroutines. It may be
-// called for several listeners.
+// called for several listeners; when one of them ends its share of the tunnels is
+// not told from the others'.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
-	server := p.newServer()
+	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	active := &active{}
+	server := p.newServer(requests, active)
 	served := make(chan error, 1)
-	var wg sync.WaitGroup
-	wg.Go(func() { served <- server.Serve(l) })
-	defer wg.Wait()
+	go func() { served <- server.Serve(l) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serving %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	if p.cfg.Timeouts.ShutdownDelay > 0 {
-		delay := time.NewTimer(p.cfg.Timeouts.ShutdownDelay)
-		defer delay.Stop()
-		select {
-		case err := <-served:
-			return fmt.Errorf("serving %s: %w", l.Addr(), err)
-		case <-delay.C:
-		}
+	if err := p.shutdownDelay(served); err != nil {
+		return fmt.Errorf("serving %s: %w", l.Addr(), err)
 	}
+	err := p.shutDown(requests, server, active)
+	<-served
+	cut()
+	active.wait()
+	return err
+}
+
+// shutdownDelay goes on serving for a while, so that whoever watches /ready stops
+// sending first.
+func (p *Proxy) shutdownDelay(served <-chan error) error {
+	if p.cfg.Timeouts.ShutdownDelay <= 0 {
+		return nil
+	}
+	delay := time.NewTimer(p.cfg.Timeouts.ShutdownDelay)
+	defer delay.Stop()
+	select {
+	case err := <-served:
+		return err
+	case <-delay.C:
+		return nil
+	}
+}
+
+// shutDown ends a front: connections without a request at once, requests in flight
+// within the limit, tunnels within half of it.
+func (p *Proxy) shutDown(ctx context.Context, server *server, active *active) error {
 	limit := p.cfg.Timeouts.ShutdownTimeout
+	unused := time.AfterFunc(limit/8, server.fresh.close)
+	defer unused.Stop()
 	tunnels := time.AfterFunc(limit/2, p.tunnels.closeAll)
 	defer tunnels.Stop()
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	ending, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := server.Shutdown(ending)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("requests were still in flight after shutdownTimeout (%v) and were cut; raise it together with stop_grace_period", limit)
-		_ = server.Close()
-		p.tunnels.closeAll()
+	if err == nil && !active.waitFor(ending) { // tunnels are no requests for the server
+		err = ending.Err()
 	}
-	p.tunnels.wg.Wait()
-	return err
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	_ = server.Close()
+	p.tunnels.closeAll()
+	return fmt.Errorf("requests were still in flight after shutdownTimeout (%v) and were cut; to give them longer raise it together with the container's stop_grace_period", limit)
+}
+
+// active counts the requests and tunnels of a front.
+type active struct {
+	mu    sync.Mutex
+	n     int
+	empty chan struct{} // closed when n becomes 0; nil while nobody waits
+}
+
+func (a *active) add() {
+	a.mu.Lock()
+	a.n++
+	a.mu.Unlock()
+}
+
+func (a *active) done() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.n--; a.n == 0 && a.empty != nil {
+		close(a.empty)
+		a.empty = nil
+	}
+}
+
+func (a *active) waiting() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.empty == nil {
+		a.empty = make(chan struct{})
+		if a.n == 0 {
+			closed := a.empty
+			close(closed)
+			a.empty = nil
+			return closed
+		}
+	}
+	return a.empty
+}
+
+func (a *active) wait() { <-a.waiting() }
+
+// waitFor reports whether all ended before ctx did.
+func (a *active) waitFor(ctx context.Context) bool {
+	select {
+	case <-a.waiting():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// freshConns are the client connections that sent no request yet. At shutdown they
+// are closed: nothing is lost with them.
+type freshConns struct {
+	mu   sync.Mutex
+	open map[net.Conn]struct{}
+	over bool
+}
+
+func (f *freshConns) note(c net.Conn, fresh bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !fresh:
+		delete(f.open, c)
+	case f.over:
+		_ = c.Close()
+	default:
+		if f.open == nil {
+			f.open = map[net.Conn]struct{}{}
+		}
+		f.open[c] = struct{}{}
+	}
+}
+
+func (f *freshConns) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+	for c := range f.open {
+		_ = c.Close()
+	}
 }
 
 // panicked logs a panic of a request: where it happened, never what was in it.
 func (p *Proxy) panicked(x *exchange.Exchange, v any) {
 	event := p.cfg.Log.Error().Str("panic", fmt.Sprintf("%T", v)).Bytes("stack", debug.Stack())
-	if err, ok := v.(error); ok {
-		event = event.AnErr("cause", err)
+	if err, ok := v.(runtime.Error); ok {
+		event = event.AnErr(route.FieldCause, err)
 	}
 	if x.Route != nil {
 		event = event.Str(route.FieldEntrypoint, x.Route.Entrypoint.ID)
@@ -65,10 +174,9 @@ func (p *Proxy) panicked(x *exchange.Exchange, v any) {
 	event.Msg("a request panicked; it alone was ended")
 }
 
-// quietLog takes what net/http says about broken clients; it is worth a debug line.
-func quietLog(p *Proxy) *log.Logger {
-	return log.New(debugWriter{p}, "", 0)
-}
+// quietLog takes what net/http says about broken clients: it is worth a debug
+// line, without the text, which may quote the client.
+func quietLog(p *Proxy) *log.Logger { return log.New(debugWriter{p}, "", 0) }
 
 type debugWriter struct{ p *Proxy }
 

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -14,37 +15,41 @@ import (
 // is served as plain HTTP/1.1 (RFC 9110 section 7.8).
 func upgrades(x *exchange.Exchange) bool {
 	return x.Major == 1 && x.Minor == 1 && x.Body == nil && x.Verb == "GET" &&
-		exchange.HasToken(joined(x.Header, "Connection"), "Upgrade") &&
-		exchange.HasToken(joined(x.Header, "Upgrade"), "websocket")
+		exchange.HasToken(x.Header.List("Upgrade"), "websocket") &&
+		exchange.HasToken(x.Header.List("Connection"), "Upgrade")
 }
 
 // tunnels are the upgraded connections of a proxy; shutdown closes what is left.
 type tunnels struct {
 	mu   sync.Mutex
 	open map[io.Closer]struct{}
-	wg   sync.WaitGroup
+	over bool
 }
 
-func (t *tunnels) add(c io.Closer) {
+// add reports false when shutdown is past the time of tunnels.
+func (t *tunnels) add(c io.Closer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over {
+		return false
+	}
 	if t.open == nil {
 		t.open = map[io.Closer]struct{}{}
 	}
 	t.open[c] = struct{}{}
-	t.wg.Add(1)
+	return true
 }
 
 func (t *tunnels) remove(c io.Closer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.open, c)
-	t.wg.Done()
 }
 
 func (t *tunnels) closeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.over = true
 	for c := range t.open {
 		_ = c.Close()
 	}
@@ -53,59 +58,91 @@ func (t *tunnels) closeAll() {
 // pair closes both sides of a tunnel.
 type pair struct{ a, b net.Conn }
 
+// Close implements io.Closer.
 func (p pair) Close() error {
 	_ = p.a.Close()
 	return p.b.Close()
 }
 
 // tunnel switches protocols: the 101 goes to the client, then bytes go both ways
-// until both sides have ended.
-func (p *Proxy) tunnel(x *exchange.Exchange, up *upstream, res *response) {
+// until both sides have ended, the backend's drain is over or the proxy ends.
+func (p *Proxy) tunnel(c *call, res *response) {
 	end := res.tunnel
-	x.Response.Head(res.status, 0, nil, func(add func(name, value string)) {
+	defer func() { _ = end.conn.Close() }()
+	x := c.x
+	x.Response.Head(res.status, nil, func(add func(name, value string)) {
 		x.OutgoingResponse(res.header, add)
 		add("Connection", "Upgrade")
 		add("Upgrade", "websocket")
 	})
+	c.unwatched()
 	client, read, err := x.Response.Hijack()
 	if err != nil {
-		_ = end.conn.Close()
 		x.Response.Abort()
 		return
 	}
 	both := pair{client, end.conn}
-	p.tunnels.add(both)
+	defer func() { _ = both.Close() }()
+	if !p.tunnels.add(both) {
+		return
+	}
 	defer p.tunnels.remove(both)
-	up.mu.Lock()
-	up.tunnels[both] = struct{}{}
-	up.mu.Unlock()
-	defer func() {
-		up.mu.Lock()
-		delete(up.tunnels, both)
-		up.mu.Unlock()
-		_ = both.Close()
-	}()
 	var wg sync.WaitGroup
-	wg.Go(func() { pipe(end.conn, read) })
-	wg.Go(func() { pipe(client, end.read) })
+	wg.Go(func() { p.pipe(end.conn, read, both) })
+	wg.Go(func() { p.pipe(client, end.read, both) })
 	wg.Wait()
 }
 
-// pipe copies one direction and passes on its end as a half-close.
-func pipe(to net.Conn, from io.Reader) {
-	_, err := io.Copy(to, from)
-	if half, ok := to.(interface{ CloseWrite() error }); ok && err == nil {
-		_ = half.CloseWrite()
+// pipe copies one direction and passes on its end as a half-close. An error, or an
+// end that cannot be passed on alone, ends both directions.
+func (p *Proxy) pipe(to net.Conn, from io.Reader, both io.Closer) {
+	err := p.copyTunnel(to, from)
+	if half, ok := to.(interface{ CloseWrite() error }); ok && errors.Is(err, io.EOF) && half.CloseWrite() == nil {
 		return
 	}
-	_ = to.Close()
+	_ = both.Close()
+}
+
+// idleBuffer is what each direction of a quiet tunnel costs; there may be very many.
+const idleBuffer = 2 << 10
+
+// copyTunnel copies through a small buffer, and through a pooled one while it is
+// filled. It ends with io.EOF or another error.
+func (p *Proxy) copyTunnel(to io.Writer, from io.Reader) error {
+	small := make([]byte, idleBuffer)
+	buffer := small
+	var large *[bufferSize]byte
+	defer func() {
+		if large != nil {
+			p.buffers.Put(large)
+		}
+	}()
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case large == nil && n == len(small):
+			large, _ = p.buffers.Get().(*[bufferSize]byte)
+			buffer = large[:]
+		case large != nil && n <= len(small):
+			p.buffers.Put(large)
+			large, buffer = nil, small
+		}
+	}
 }
 
 // upgradeHead writes the request head of an upgrade.
 func upgradeHead(x *exchange.Exchange) []byte {
 	var b strings.Builder
 	b.WriteString(x.Verb + " " + x.Path.Forward)
-	if x.RawQuery != "" {
+	if x.QueryMark {
 		b.WriteString("?" + x.RawQuery)
 	}
 	b.WriteString(" HTTP/1.1\r\nHost: " + x.Authority + "\r\n")
@@ -115,33 +152,30 @@ func upgradeHead(x *exchange.Exchange) []byte {
 }
 
 // sendUpgrade asks a backend on a connection of its own.
-func (u *upstream) sendUpgrade(c *call, x *exchange.Exchange) (*response, *failure) {
-	conn, err := u.dial(c.ctx)
+func (u *upstream) sendUpgrade(c *call) (*response, *failure) {
+	nc, err := u.dial(c.ctx)
 	if err != nil {
-		return nil, failed(c, x.Context, nil, err)
+		return nil, failed(c, err)
 	}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
 		case <-c.ctx.Done():
-			_ = conn.Close()
+			_ = nc.Close()
 		case <-stop:
 		}
 	})
-	_, err = conn.Write(upgradeHead(x))
+	_, err = nc.Write(upgradeHead(c.x))
 	var res *response
 	if err == nil {
-		res, err = readUpgrade(conn, x)
+		res, err = readUpgrade(c, nc)
 	}
 	close(stop)
 	wg.Wait()
 	if err != nil {
-		_ = conn.Close()
-		return nil, failed(c, x.Context, nil, err)
-	}
-	if res.tunnel != nil {
-		c.unwatched()
+		_ = nc.Close()
+		return nil, failed(c, err)
 	}
 	return res, nil
 }

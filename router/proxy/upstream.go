@@ -1,13 +1,8 @@
 package proxy
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,24 +18,29 @@ type upstream struct {
 	proxy   *Proxy
 	tls     *tls.Config // nil for plain schemes
 	pool    pool
-	retired atomic.Bool
+	// single is set once the backend tied a login to its connection (NTLM,
+	// Negotiate): from then on no connection serves a second request.
+	single atomic.Bool
 
 	mu      sync.Mutex
+	retired bool
 	calls   map[*call]struct{}
-	tunnels map[io.Closer]struct{}
+	conns   map[*conn]struct{}
 	cut     *time.Timer
 }
 
 // pool sends requests over pooled connections; the backend adapter is one.
 type pool interface {
-	send(c *call, x *exchange.Exchange) (*response, *failure)
+	// send sends the call's request over a pooled connection, or over a fresh one.
+	send(c *call, fresh bool) (*response, error)
+	// closeIdle closes the connections that serve no request.
 	closeIdle()
 }
 
-// Open implements router.Upstreams. It fails when backendTLS names a CA that the
-// configuration lacks.
+// Open implements router.Upstreams. It dials nothing. It fails when backendTLS
+// names a CA that the configuration lacks.
 func (p *Proxy) Open(b route.Backend) (route.Upstream, error) {
-	u := &upstream{backend: b, proxy: p, calls: map[*call]struct{}{}, tunnels: map[io.Closer]struct{}{}}
+	u := &upstream{backend: b, proxy: p, calls: map[*call]struct{}{}, conns: map[*conn]struct{}{}}
 	if b.Scheme == route.SchemeHTTPS {
 		config, err := p.tlsConfig(&b)
 		if err != nil {
@@ -66,138 +66,115 @@ func (p *Proxy) tlsConfig(b *route.Backend) (*tls.Config, error) {
 	if b.TLS.CA != "" {
 		roots := p.cfg.CAs[b.TLS.CA]
 		if roots == nil {
-			return nil, fmt.Errorf("backendTLS.ca %q is not among the certificate authorities of the configuration", b.TLS.CA)
+			return nil, fmt.Errorf("backendTLS.ca %q of backend %s is not among the certificate authorities of the configuration: add it there or correct the label", b.TLS.CA, b.ID)
 		}
 		config.RootCAs = roots
 	}
 	return config, nil
 }
 
-// begin registers a call so that the end of a drain can cut it.
-func (u *upstream) begin(x *exchange.Exchange, headLimit time.Duration) *call {
-	c := newCall(x, headLimit, u.proxy.cfg.Timeouts.BodyIdle)
+// begin registers a call so that the end of a drain can cut it; nil when the
+// upstream is retired and takes no new ones.
+func (u *upstream) begin(x *exchange.Exchange, headLimit time.Duration, b *body) *call {
 	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.retired {
+		return nil
+	}
+	c := newCall(u, x, headLimit, b)
 	u.calls[c] = struct{}{}
-	u.mu.Unlock()
 	return c
 }
 
 // end forgets a call; a retired upstream pools nothing.
 func (u *upstream) end(c *call) {
-	c.end()
 	u.mu.Lock()
 	delete(u.calls, c)
-	idle := len(u.calls) == 0 && u.cut != nil
-	if idle {
+	retired, last := u.retired, len(u.calls) == 0
+	if retired && last && u.cut != nil {
 		u.cut.Stop()
 	}
 	u.mu.Unlock()
-	if u.retired.Load() {
-		u.pool.closeIdle()
+	if !retired {
+		return
+	}
+	u.pool.closeIdle()
+	if last {
+		u.closeConns()
 	}
 }
 
-func (u *upstream) send(c *call, x *exchange.Exchange) (*response, *failure) {
-	if upgrades(x) {
-		return u.sendUpgrade(c, x)
+// send asks the backend. On a pooled connection that turned out to be closed it
+// asks once more on a fresh one, where nothing was written or the method may be
+// sent twice; that is no retry in the sense of retry.attempts.
+func (u *upstream) send(c *call) (*response, *failure) {
+	if upgrades(c.x) {
+		return u.sendUpgrade(c)
 	}
-	return u.pool.send(c, x)
+	res, err := u.pool.send(c, false)
+	if err != nil && u.mayResend(c, err) {
+		res, err = u.pool.send(c, true)
+	}
+	if err != nil {
+		return nil, failed(c, err)
+	}
+	return res, nil
 }
+
+// mayResend decides on the idle reuse race: the backend closed the connection while
+// the request was on its way.
+func (u *upstream) mayResend(c *call, err error) bool {
+	if !c.conn.reused.Load() || c.conn.answered.Load() || c.ctx.Err() != nil || !closedByBackend(err) {
+		return false
+	}
+	if !idempotent(c.x.Verb) && c.conn.wrote() {
+		return false
+	}
+	_, whole := c.body.take()
+	return whole
+}
+
+// wrote reports whether any byte of the call went out on its connection.
+func (c *contact) wrote() bool { return c.conn == nil || c.conn.written.Load() > c.before }
 
 // CloseIdle implements route.Upstream.
 func (u *upstream) CloseIdle() { u.pool.closeIdle() }
 
 // Retire implements route.Upstream.
 func (u *upstream) Retire(drain route.Drain) {
-	u.retired.Store(true)
-	u.pool.closeIdle()
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.calls) == 0 || u.cut != nil {
-		return
-	}
-	u.cut = time.AfterFunc(time.Duration(drain.Timeout), u.cutAll)
-}
-
-// cutAll ends what is still in flight when the drain is over.
-func (u *upstream) cutAll() {
-	u.mu.Lock()
-	calls := make([]*call, 0, len(u.calls))
-	for c := range u.calls {
-		calls = append(calls, c)
-	}
-	closers := make([]io.Closer, 0, len(u.tunnels))
-	for t := range u.tunnels {
-		closers = append(closers, t)
+	first := !u.retired
+	u.retired = true
+	last := len(u.calls) == 0
+	if first && !last {
+		u.cut = time.AfterFunc(time.Duration(drain.Timeout), u.cutAll)
 	}
 	u.mu.Unlock()
-	for _, c := range calls {
+	u.pool.closeIdle()
+	if last {
+		u.closeConns()
+	}
+}
+
+// cutAll ends what is still in flight when the drain is over, tunnels included.
+func (u *upstream) cutAll() {
+	u.mu.Lock()
+	for c := range u.calls {
 		c.cancel(errRetired)
 	}
-	for _, t := range closers {
-		_ = t.Close()
-	}
+	u.mu.Unlock()
 	u.pool.closeIdle()
+	u.closeConns()
 }
 
-// dialError is a contact that failed before anything was sent.
-type dialError struct {
-	kind route.Kind
-	tls  bool
-	err  error
-}
-
-func (e *dialError) Error() string { return e.err.Error() }
-func (e *dialError) Unwrap() error { return e.err }
-
-// dial connects to the backend: resolves its name, checks the very address it then
-// dials, and speaks TLS when the scheme asks for it. It ends with the call or after
-// dialTimeout.
-func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
-	timeout := u.backend.DialTimeout
-	if timeout <= 0 {
-		timeout = route.DefaultDialTimeout
+func (u *upstream) closeConns() {
+	u.mu.Lock()
+	open := make([]*conn, 0, len(u.conns))
+	for c := range u.conns {
+		open = append(open, c)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	conn, err := u.dialAllowed(ctx)
-	if err != nil {
-		return nil, err
+	u.mu.Unlock()
+	for _, c := range open {
+		_ = c.Close()
 	}
-	if u.tls == nil {
-		return conn, nil
-	}
-	secured := tls.Client(conn, u.tls)
-	if err := secured.HandshakeContext(ctx); err != nil {
-		_ = conn.Close()
-		return nil, &dialError{kind: kindOf(err, route.KindTLSFailure), tls: true, err: err}
-	}
-	return secured, nil
-}
-
-func (u *upstream) dialAllowed(ctx context.Context) (net.Conn, error) {
-	addrs, err := u.addresses(ctx)
-	if err != nil {
-		return nil, &dialError{kind: kindOf(err, route.KindDNSFailure), err: err}
-	}
-	var last error = errors.New("the name has no address")
-	for _, addr := range addrs {
-		if why := route.BlockedTarget(addr, u.backend.Loopback || u.proxy.cfg.AllowLoopback); why != "" {
-			last = &dialError{kind: route.KindProbeBlocked, err: fmt.Errorf("%s is %s: traffic never goes there", addr, why)}
-			continue
-		}
-		conn, err := u.proxy.cfg.Dial(ctx, "tcp", route.JoinHostPort(addr.String(), u.backend.Port))
-		if err == nil {
-			return conn, nil
-		}
-		last = &dialError{kind: kindOf(err, route.KindOther), err: err}
-	}
-	return nil, last
-}
-
-func (u *upstream) addresses(ctx context.Context) ([]netip.Addr, error) {
-	if addr, err := netip.ParseAddr(u.backend.Host); err == nil {
-		return []netip.Addr{addr}, nil
-	}
-	return u.proxy.cfg.Resolve(ctx, u.backend.Host)
 }

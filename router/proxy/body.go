@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"fairlead/router/exchange"
+)
+
+// errTaken ends the reading of a body that went on to another attempt.
+var errTaken = errors.New("the request body belongs to another attempt")
+
+// maxReplay is how much of a request body is kept for a second try on a fresh
+// connection, where the method allows one.
+const maxReplay = 16 << 10
+
+// body is the client's request body on its way to backends. A backend's adapter may
+// read it from a goroutine that outlives the attempt, so every reader has a turn
+// and loses it when the next attempt begins or the exchange ends.
+type body struct {
+	source  io.Reader
+	length  int64
+	keeping bool
+
+	mu      sync.Mutex
+	turn    int
+	reading bool
+	read    int64
+	ended   bool  // the source gave io.EOF or all of its length
+	err     error // of the source, but io.EOF
+	kept    []byte
+}
+
+// newBody returns nil for an exchange without a body; nil is usable.
+func newBody(x *exchange.Exchange) *body {
+	if x.Body == nil {
+		return nil
+	}
+	return &body{source: x.Body, length: x.Length, keeping: idempotent(x.Verb) && x.Length <= maxReplay}
+}
+
+// idempotent reports whether a method may be sent twice (RFC 9110 section 9.2.2).
+func idempotent(method string) bool {
+	switch method {
+	case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE":
+		return true
+	}
+	return false
+}
+
+// take begins another turn. It reports whether the whole body can still be read:
+// nothing was read, or all that was read is kept.
+func (b *body) take() (turn int, whole bool) {
+	if b == nil {
+		return 0, true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turn++
+	whole = !b.reading && (b.read == 0 && !b.ended && b.err == nil || b.ended && int64(len(b.kept)) == b.read)
+	return b.turn, whole
+}
+
+// failure is the error with which the client's side ended the body, or nil.
+func (b *body) failure() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// release ends the last turn.
+func (b *body) release() {
+	if b != nil {
+		b.take()
+	}
+}
+
+// next reads a piece for a turn; at is how much this turn read before.
+func (b *body) next(turn int, at int64, p []byte) (int, error) {
+	b.mu.Lock()
+	if turn != b.turn {
+		b.mu.Unlock()
+		return 0, errTaken
+	}
+	if at < b.read { // an earlier turn read it; all of it is kept
+		n := copy(p, b.kept[at:])
+		b.mu.Unlock()
+		return n, nil
+	}
+	if b.ended {
+		b.mu.Unlock()
+		return 0, io.EOF
+	}
+	b.reading = true
+	b.mu.Unlock()
+
+	n, err := b.source.Read(p)
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reading = false
+	b.note(p[:n], err)
+	if turn != b.turn {
+		return 0, errTaken
+	}
+	return n, err
+}
+
+// note records what the source gave.
+func (b *body) note(p []byte, err error) {
+	b.read += int64(len(p))
+	if b.keeping = b.keeping && b.read <= maxReplay; b.keeping {
+		b.kept = append(b.kept, p...)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		b.ended = true
+	case err != nil:
+		b.err = err
+	case b.length >= 0 && b.read >= b.length:
+		b.ended = true
+	}
+}
+
+// turnReader reads a body in one turn.
+type turnReader struct {
+	body *body
+	turn int
+	at   int64
+	call *call
+	// atEnd is called when the whole body was read.
+	atEnd func()
+}
+
+// Read implements io.Reader.
+func (r *turnReader) Read(p []byte) (int, error) {
+	n, err := r.body.next(r.turn, r.at, p)
+	r.at += int64(n)
+	r.call.progress()
+	if errors.Is(err, io.EOF) && r.atEnd != nil {
+		r.atEnd()
+	}
+	return n, err
+}
+
+// Close implements io.Closer. The front closes the client's body itself.
+func (r *turnReader) Close() error { return nil }

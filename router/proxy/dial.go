@@ -1,0 +1,140 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fairlead/router/route"
+)
+
+// conn is a connection to a backend, counted with its upstream.
+type conn struct {
+	net.Conn
+	up      *upstream
+	written atomic.Int64
+	closing sync.Once
+}
+
+// Write implements io.Writer and counts what went out.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+// CloseWrite passes a half-close on.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// Close implements io.Closer.
+func (c *conn) Close() error {
+	err := net.ErrClosed
+	c.closing.Do(func() {
+		c.up.mu.Lock()
+		delete(c.up.conns, c)
+		c.up.mu.Unlock()
+		err = c.Conn.Close()
+	})
+	return err
+}
+
+// keep takes a new connection into the upstream; false when it retired meanwhile
+// and nobody waits for the connection any more.
+func (u *upstream) keep(c *conn) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.retired && len(u.calls) == 0 {
+		return false
+	}
+	u.conns[c] = struct{}{}
+	return true
+}
+
+// dialError is a contact that failed before anything was sent.
+type dialError struct {
+	kind route.Kind
+	tls  bool
+	err  error
+}
+
+func (e *dialError) Error() string { return e.err.Error() }
+func (e *dialError) Unwrap() error { return e.err }
+
+// dial connects to the backend: resolves its name, checks the very address it then
+// dials, and speaks TLS when the scheme asks for it. It ends with ctx or after
+// dialTimeout. Its errors are of type dialError.
+func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
+	timeout := u.backend.DialTimeout
+	if timeout <= 0 {
+		timeout = route.DefaultDialTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	raw, err := u.dialAllowed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: raw, up: u}
+	if !u.keep(c) {
+		_ = raw.Close()
+		return nil, &dialError{kind: route.KindLeaving, err: errRetired}
+	}
+	if u.tls == nil {
+		return c, nil
+	}
+	secured := tls.Client(c, u.tls)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = c.Close()
+		return nil, &dialError{kind: kindOf(err, route.KindTLSFailure), tls: true, err: err}
+	}
+	return secured, nil
+}
+
+// dialAllowed tries the backend's addresses in turn; each gets a fair share of the
+// time that is left.
+func (u *upstream) dialAllowed(ctx context.Context) (net.Conn, error) {
+	addrs, err := u.addresses(ctx)
+	if err != nil {
+		return nil, &dialError{kind: kindOf(err, route.KindDNSFailure), err: err}
+	}
+	last := &dialError{kind: route.KindDNSFailure, err: errors.New("the name has no address")}
+	for i, addr := range addrs {
+		if why := route.BlockedTarget(addr, u.backend.Loopback || u.proxy.cfg.AllowLoopback); why != "" {
+			last = &dialError{kind: route.KindProbeBlocked, err: fmt.Errorf("%s is %s: traffic never goes there", addr, why)}
+			continue
+		}
+		raw, err := u.dialOne(ctx, addr, len(addrs)-i)
+		if err == nil {
+			return raw, nil
+		}
+		last = &dialError{kind: kindOf(err, route.KindOther), err: err}
+	}
+	return nil, last
+}
+
+func (u *upstream) dialOne(ctx context.Context, addr netip.Addr, left int) (net.Conn, error) {
+	if end, ok := ctx.Deadline(); ok && left > 1 {
+		share, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
+		defer cancel()
+		ctx = share
+	}
+	return u.proxy.cfg.Dial(ctx, "tcp", route.JoinHostPort(addr.String(), u.backend.Port))
+}
+
+func (u *upstream) addresses(ctx context.Context) ([]netip.Addr, error) {
+	if addr, err := netip.ParseAddr(u.backend.Host); err == nil {
+		return []netip.Addr{addr}, nil
+	}
+	return u.proxy.cfg.Resolve(ctx, u.backend.Host)
+}

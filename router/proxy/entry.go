@@ -1,0 +1,121 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"fairlead/router"
+	"fairlead/router/exchange"
+	"fairlead/router/middleware"
+	"fairlead/router/route"
+)
+
+// Front checks that end a request with something else than a 400.
+var (
+	errNoHost  = errors.New("HTTP/1.0 without a Host field")
+	errTooLong = errors.New("the request line is longer than the router's limit")
+)
+
+// handle serves one exchange; target is the raw request target. A panic costs this
+// request only.
+func (p *Proxy) handle(x *exchange.Exchange, target string) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.panicked(x, v)
+			if x.Response.Begun() {
+				x.Response.Abort()
+				return
+			}
+			p.answer(x, 500, reasonInternal, nil)
+		}
+	}()
+	switch {
+	case x.Verb == "CONNECT": // never forwarded, on no version (RFC 9110 section 9.3.6)
+		x.Response.CloseAfter()
+		p.answer(x, 405, route.ReasonBadRequest, []field{{"Allow", allowedMethods}})
+	case x.Verb == "OPTIONS" && target == "*":
+		p.answer(x, 200, route.ReasonNone, []field{{"Allow", allowedMethods}})
+	default:
+		if err := p.setTarget(x, target); err != nil {
+			p.refuseTarget(x, err)
+			return
+		}
+		p.route(x)
+	}
+}
+
+const allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+
+// reasonInternal is what a bug of ours is called on the wire.
+const reasonInternal route.Reason = "internal_error"
+
+func (p *Proxy) refuseTarget(x *exchange.Exchange, err error) {
+	p.cfg.Log.Debug().AnErr(route.FieldCause, err).Str(route.FieldReason, string(route.ReasonBadRequest)).Msg("request refused")
+	switch {
+	case errors.Is(err, errNoHost):
+		p.refuse(x, route.ReasonNoRoute)
+	case errors.Is(err, errTooLong):
+		x.Response.CloseAfter()
+		p.refuse(x, route.ReasonHeadersTooLarge)
+	default:
+		x.Response.CloseAfter()
+		p.refuse(x, route.ReasonBadRequest)
+	}
+}
+
+// setTarget reads the request target and the host of an exchange (RFC 9112 section
+// 3.2). Absolute form was resolved into Authority by the front.
+func (p *Proxy) setTarget(x *exchange.Exchange, target string) error {
+	if limit := p.cfg.Limits.RequestLineBytes; len(x.Verb)+len(target)+len(" HTTP/1.1")+1 > limit {
+		return fmt.Errorf("%w of %d bytes", errTooLong, limit)
+	}
+	if strings.IndexByte(target, '#') >= 0 {
+		return errors.New("the request target has a fragment")
+	}
+	raw, query, mark := strings.Cut(target, "?")
+	if i := strings.Index(raw, "://"); i > 0 && raw[0] != '/' {
+		_, rest, _ := strings.Cut(raw[i+3:], "/")
+		raw = "/" + rest
+	}
+	for i := range len(query) {
+		if c := query[i]; c < 0x21 || c == 0x7f {
+			return errors.New("the query holds a control character or a space")
+		}
+	}
+	path, err := router.CanonicalPath(raw)
+	if err != nil {
+		return err
+	}
+	x.Path, x.RawQuery, x.QueryMark = path, query, mark
+	if x.Authority == "" && x.Major == 1 && x.Minor == 0 {
+		return errNoHost
+	}
+	x.HostName, err = router.CanonicalHost(x.Authority)
+	return err
+}
+
+// route finds the route of an exchange, runs its filters and forwards it.
+func (p *Proxy) route(x *exchange.Exchange) {
+	p.setClient(x)
+	r := p.tables.Table().Match(x)
+	if r == nil {
+		p.refuse(x, route.ReasonNoRoute)
+		return
+	}
+	x.Route = r
+	if r.Entrypoint.FailClosed != nil {
+		p.refuse(x, route.ReasonMisconfigured)
+		return
+	}
+	p.setForwarding(x)
+	if chain, ok := r.Prepared.(middleware.Chain); ok {
+		if reason := chain.Before(x); reason != route.ReasonNone {
+			p.refuse(x, reason)
+			return
+		}
+	}
+	r.Cell.InFlight.Add(1)
+	defer r.Cell.InFlight.Add(-1)
+	p.forward(x, r)
+}
