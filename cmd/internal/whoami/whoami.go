@@ -29,14 +29,8 @@ type Config struct {
 	RequireAuth string        // the Authorization that /require-auth wants
 }
 
-// Main runs the workload until TERM and returns the exit code: 0 after TERM, 1 when
-// it could not serve, 3 for wrong arguments.
-func Main(args []string) int {
-	return start(context.Background(), args, os.Stdout, os.Stderr, os.Getenv)
-}
-
-// start is Main with its surroundings given.
-func start(ctx context.Context, args []string, stdout, stderr io.Writer, getenv func(string) string) int {
+// Main runs the workload until TERM and returns the exit code.
+func Main(args []string, stdout, stderr io.Writer, getenv func(string) string) int {
 	cfg, err := parse(args, stderr, getenv)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -49,7 +43,7 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer, getenv 
 		signal.Ignore(syscall.SIGTERM)
 		signals = signals[:1]
 	}
-	ctx, stop := signal.NotifyContext(ctx, signals...)
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	if !wait(ctx, cfg.StartDelay) {
 		return 0
