@@ -1,14 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"fairlead/api/client"
 )
 
 // asking gives a command the flags of those that talk to a router.
 func (p *program) asking(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.admin, "admin", "", "`URL` of the router's admin listener (default FAIRLEAD_ADMIN, else http://127.0.0.1:3035)")
+	cmd.Flags().StringVar(&p.admin, "admin", "", "`URL` of the router's admin listener (default: FAIRLEAD_ADMIN, else "+client.DefaultURL+")")
 	p.jsonFlag(cmd)
 }
 
@@ -16,6 +21,48 @@ func (p *program) jsonFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.json, "json", false, "JSON for programs")
 }
 
-func (p *program) explainEntrypoint(context.Context, string) error {
-	return usage("", "x")
+// client returns the one that asks the router of --admin or FAIRLEAD_ADMIN, as the
+// user of FAIRLEAD_USER and FAIRLEAD_PASSWORD.
+func (p *program) client() (*client.Client, error) {
+	c, err := client.New(client.Config{
+		URL:  cmp.Or(p.admin, p.lookup("FAIRLEAD_ADMIN")),
+		User: p.lookup("FAIRLEAD_USER"), Password: p.lookup("FAIRLEAD_PASSWORD"),
+		UserAgent: "fairlead/" + buildVersion(),
+	})
+	if err != nil {
+		return nil, usage("", "%v", err)
+	}
+	return c, nil
+}
+
+// asked turns an error of the client into what it means for a run. What the router
+// said is cleaned: it may quote labels.
+func asked(err error) error {
+	var away *client.UnreachableError
+	var status *client.StatusError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		return failed("", "interrupted")
+	case errors.As(err, &away):
+		return &failure{
+			code: exitUnreachable, message: "no router answers at " + away.URL + ": " + printable(away.Err.Error()),
+			fix: "start one with fairlead serve, or name its admin listener with --admin or FAIRLEAD_ADMIN",
+		}
+	case errors.As(err, &status):
+		f := &failure{code: exitUnreachable, message: printable(status.Error())}
+		switch status.Status {
+		case http.StatusUnauthorized:
+			f.fix = "set FAIRLEAD_USER and FAIRLEAD_PASSWORD"
+		case http.StatusForbidden:
+			f.fix = "ask from the router's own machine, as a user that may read, or by an address that admin.hosts permits"
+		case http.StatusBadRequest:
+			f.code, f.message = exitUsage, printable(status.Message)
+		case http.StatusNotFound:
+			f.fix = "is this the admin listener of a router?"
+		}
+		return f
+	}
+	return &failure{code: exitUnreachable, message: printable(err.Error())}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fairlead/cmd/internal/config"
 )
 
 // Exit codes; `route resolve` and `health` add meanings of their own to 1 and 2.
@@ -73,6 +75,12 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	if err == nil {
 		return p.exit
 	}
+	if problems := config.AsProblems(err); problems != nil {
+		for _, problem := range problems {
+			p.complain(&failure{message: problem.Title(), fix: problem.Fix})
+		}
+		return exitFailed
+	}
 	var f *failure
 	if !errors.As(err, &f) {
 		// Everything that is not a failure comes from cobra: words and flags that it does not know.
@@ -117,7 +125,8 @@ route resolve and health say more with 1 and 2 (see their help).`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("see "+cmd.CommandPath()+" --help", "%v", err)
 	})
-	root.AddCommand(p.explainCommand(), p.versionCommand())
+	root.AddCommand(p.serveCommand(), p.routeCommand(), p.healthCommand(), p.explainCommand(), p.validateCommand(),
+		p.healthcheckCommand(), p.versionCommand(), p.whoamiCommand())
 	return root
 }
 

@@ -50,56 +50,76 @@ func (s style) severity(severity route.Severity) string {
 	return s.dim(string(severity))
 }
 
-// table writes aligned columns. Cells are plain; paint colours one after padding.
+// table writes aligned columns. Cells are plain; paint colours one.
 type table struct {
-	head []string
-	rows [][]string
-	// paint returns what a padded cell looks like; nil leaves all plain.
+	head  []string
+	rows  [][]string
+	notes map[int][]string // lines below a row
+	// paint returns what a cell of a column looks like; nil leaves all plain.
 	paint func(column int, cell string) string
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
+// note puts a line below the last row.
+func (t *table) note(text string) {
+	if text == "" {
+		return
+	}
+	if t.notes == nil {
+		t.notes = map[int][]string{}
+	}
+	t.notes[len(t.rows)-1] = append(t.notes[len(t.rows)-1], text)
+}
+
 // write prints the table with an indent; empty columns are left out.
 func (t *table) write(w io.Writer, indent string, s style) {
-	widths := make([]int, len(t.head))
-	filled := make([]bool, len(t.head))
-	for _, row := range t.rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell), utf8.RuneCountInString(t.head[i]))
-			filled[i] = filled[i] || cell != ""
+	columns := t.layout()
+	t.line(w, indent, columns, t.head, func(_ int, cell string) string { return s.dim(cell) })
+	paint := t.paint
+	if paint == nil {
+		paint = func(_ int, cell string) string { return cell }
+	}
+	for i, row := range t.rows {
+		t.line(w, indent, columns, row, paint)
+		for _, note := range t.notes[i] {
+			_, _ = io.WriteString(w, wrap(note, indent+"    ", 110))
 		}
 	}
-	last := len(filled) - 1
-	for last > 0 && !filled[last] {
-		last--
-	}
-	line := func(cells []string, paint func(int, string) string) {
-		var b strings.Builder
-		b.WriteString(indent)
-		for i, cell := range cells[:last+1] {
-			if !filled[i] {
-				continue
-			}
-			if i < last {
-				cell += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			}
-			if b.Len() > len(indent) {
-				b.WriteString("  ")
-			}
-			b.WriteString(paint(i, cell))
+}
+
+// column is one that is shown.
+type column struct{ index, width int }
+
+// layout measures the columns that hold anything.
+func (t *table) layout() []column {
+	var list []column
+	for i := range t.head {
+		width := 0
+		for _, row := range t.rows {
+			width = max(width, utf8.RuneCountInString(row[i]))
 		}
-		_, _ = io.WriteString(w, strings.TrimRight(b.String(), " ")+"\n")
+		if width > 0 {
+			list = append(list, column{i, max(width, utf8.RuneCountInString(t.head[i]))})
+		}
 	}
-	line(t.head, func(_ int, cell string) string { return s.dim(cell) })
-	for _, row := range t.rows {
-		line(row, func(i int, cell string) string {
-			if t.paint == nil {
-				return cell
-			}
-			return t.paint(i, cell)
-		})
+	return list
+}
+
+func (t *table) line(w io.Writer, indent string, columns []column, cells []string, paint func(int, string) string) {
+	var b strings.Builder
+	b.WriteString(indent)
+	for n, c := range columns {
+		cell := cells[c.index]
+		if n > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString(paint(c.index, cell))
+		if n < len(columns)-1 {
+			b.WriteString(strings.Repeat(" ", c.width-utf8.RuneCountInString(cell)))
+		}
 	}
+	_, _ = io.WriteString(w, strings.TrimRight(b.String(), " ")+"\n")
 }
 
 // wrap breaks text into lines of at most width runes with an indent before each.

@@ -97,6 +97,7 @@ type Certificates struct {
 type Admin struct {
 	Listen    string   `key:"listen" doc:"Address of the admin listener (API); empty turns it off."`
 	Hosts     []string `key:"hosts" doc:"Names besides localhost under which the admin listener answers; addresses always pass."`
+	Verbose   bool     `key:"verbose" doc:"Let /ready name the entrypoints that are not well."`
 	Anonymous string   `key:"anonymous" one:"off,read-only" doc:"What peers from other machines may do without credentials."`
 }
 

@@ -11,7 +11,6 @@ func later() map[string]string {
 		"admin.corsOrigins": "remove it",
 		"admin.stateFile":   "remove it",
 		"admin.users":       "keep admin.listen on loopback and put a proxy with a login before it",
-		"admin.verbose":     "remove it",
 		"hosts":             "remove it",
 		"metrics":           "remove it",
 		"notify":            "remove it",

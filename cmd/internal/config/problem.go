@@ -12,16 +12,20 @@ type Problem struct {
 	Fix     string // what to do, "" when the message says it
 }
 
+// Title says where and what, without the fix.
+func (p Problem) Title() string {
+	if p.Where == "" {
+		return p.Message
+	}
+	return p.Where + ": " + p.Message
+}
+
 // Error is one line: where, what, what to do.
 func (p Problem) Error() string {
-	text := p.Message
-	if p.Where != "" {
-		text = p.Where + ": " + text
+	if p.Fix == "" {
+		return p.Title()
 	}
-	if p.Fix != "" {
-		text += ": " + p.Fix
-	}
-	return text
+	return p.Title() + ": " + p.Fix
 }
 
 // Problems are all mistakes of one reading, in the order in which they were found.

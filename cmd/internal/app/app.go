@@ -1,0 +1,241 @@
+// Package app wires the router together and starts and stops its parts in order.
+package app
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fairlead/api"
+	"fairlead/cmd/internal/config"
+	"fairlead/healthcheck"
+	"fairlead/provider"
+	"fairlead/router"
+	"fairlead/router/proxy"
+	"fairlead/router/route"
+)
+
+// Config is what an App needs.
+type Config struct {
+	Settings config.Config
+	// File is the configuration file that was read, for the log; "" without one.
+	File    string
+	Version string
+	Logs    Logs
+	// ContainerID is the router's own container where it cannot find it itself.
+	ContainerID string
+	// Listening is called once, when every listener is bound; nil is not called.
+	Listening func(Addresses)
+}
+
+// Addresses are those that the listeners got; "" for a listener that is off.
+type Addresses struct {
+	HTTP  string
+	Admin string
+}
+
+// App is a wired router. Its parts are started by Run, which may be called once.
+type App struct {
+	cfg        Config
+	log        zerolog.Logger
+	providers  []provider.Provider
+	engine     *healthcheck.Engine
+	controller *router.Controller
+	proxy      *proxy.Proxy
+	admin      *api.Server
+	stopping   atomic.Bool
+}
+
+// New checks the settings that only the parts can judge, loads certificate
+// authorities and wires everything. It binds nothing and starts nothing.
+func New(cfg Config) (*App, error) {
+	s := &cfg.Settings
+	if s.Admin.Listen != "" {
+		if err := api.CheckBind(s.Admin.Listen, false, s.Admin.Anonymous == "read-only"); err != nil {
+			return nil, err
+		}
+	}
+	authorities, err := LoadAuthorities(s.Certificates.Authorities)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, log: cfg.Logs.For("app")}
+	if a.providers, err = Providers(s, cfg.ContainerID, cfg.Logs); err != nil {
+		return nil, err
+	}
+	a.wire(authorities)
+	return a, nil
+}
+
+// wire makes the data plane, the health engine, the controller and the API.
+func (a *App) wire(authorities map[string]*x509.CertPool) {
+	s, logs := &a.cfg.Settings, a.cfg.Logs
+	a.engine = healthcheck.New(healthcheck.Config{
+		Log: logs.For("healthcheck"), CAs: authorities, Version: a.cfg.Version,
+		Tick: s.HealthCheck.Tick, StartupSpread: s.HealthCheck.StartupSpread,
+		Concurrency: s.HealthCheck.Concurrency, PerHost: s.HealthCheck.PerHost,
+		AllowLoopback: s.HealthCheck.AllowLoopback, AllowLinkLocal: s.HealthCheck.AllowLinkLocal,
+	})
+	a.proxy = proxy.New(proxy.Config{
+		Outcomes: a.engine, TrustedProxies: s.Proxy.TrustedProxies, CAs: authorities,
+		AllowLoopback: s.HealthCheck.AllowLoopback, Log: logs.For("proxy"),
+		Limits: proxy.Limits{
+			HeaderBytes: s.Proxy.Limits.HeaderBytes, ResponseHeaderBytes: s.Proxy.Limits.ResponseHeaderBytes,
+			Streams: s.Proxy.Limits.Streams,
+		},
+		// The delay before closing is the App's: the health engine and the providers wait for it too.
+		Timeouts: proxy.Timeouts{
+			Header: s.Proxy.Timeouts.Header, BodyIdle: s.Proxy.Timeouts.BodyIdle, Idle: s.Proxy.Timeouts.Idle,
+			BackendIdle: s.Proxy.Timeouts.BackendIdle, ShutdownTimeout: s.ShutdownTimeout,
+		},
+	})
+	a.controller = router.NewController(router.ControllerConfig{
+		Health: a.engine, Upstreams: a.proxy, Prepare: a.proxy.Prepare, Log: logs.For("router"),
+		Providers: knownProviders(s),
+	})
+	a.proxy.SetTables(a.controller)
+	a.admin = api.New(api.Config{
+		Viewer: a.controller, Log: logs.For("api"), Hosts: s.Admin.Hosts, Anonymous: s.Admin.Anonymous == "read-only",
+		Verbose: s.Admin.Verbose, Version: a.cfg.Version, Phase: a.stopping.Load,
+	})
+}
+
+// Run binds the listeners, starts every part and serves until ctx ends or a part
+// fails. It then stops in order and returns after all parts: nil when everything
+// ended by itself in time.
+func (a *App) Run(ctx context.Context) error {
+	front, admin, err := a.bind(ctx)
+	if err != nil {
+		return err
+	}
+	a.announce(front, admin)
+	alive := context.WithoutCancel(ctx)
+	core, stopCore := context.WithCancel(alive)
+	serving, stopServing := context.WithCancel(alive)
+	asking, stopAsking := context.WithCancel(alive)
+	defer stopCore()
+	defer stopServing()
+	defer stopAsking()
+	var inner, outer crew // outer: the admin listener, which answers until the others have ended
+	outer.log, inner.log = a.log, a.log
+	outer.broken, inner.broken = make(chan struct{}, 1), make(chan struct{}, 1)
+	if admin != nil {
+		outer.start(asking, "admin listener", func(ctx context.Context) error { return a.admin.Serve(ctx, admin) })
+	}
+	a.startCore(core, &inner)
+	if front != nil {
+		inner.start(serving, "http listener", func(ctx context.Context) error { return a.serveHTTP(ctx, front) })
+	}
+	select {
+	case <-ctx.Done():
+	case <-inner.broken:
+	case <-outer.broken:
+	}
+	a.leave(ctx)
+	stopServing()
+	stopCore()
+	err = inner.wait()
+	stopAsking()
+	return a.goodbye(errors.Join(err, outer.wait()))
+}
+
+// startCore starts what works behind the listeners: health engine, controller,
+// providers.
+func (a *App) startCore(ctx context.Context, c *crew) {
+	snapshots := make(chan route.Snapshot)
+	c.start(ctx, "health engine", a.engine.Run)
+	c.start(ctx, "controller", func(ctx context.Context) error { return a.controller.Run(ctx, snapshots) })
+	for _, p := range a.providers {
+		box := provider.NewMailbox()
+		c.start(ctx, p.Name()+" snapshots", func(ctx context.Context) error { return pump(ctx, box, snapshots) })
+		c.start(ctx, p.Name()+" provider", func(ctx context.Context) error {
+			if err := p.Run(ctx, box); err != nil && ctx.Err() == nil {
+				// The others go on, and so does what this one gave.
+				a.log.Error().Err(err).Str(route.FieldProvider, p.Name()).Msg("the provider ended; its entrypoints stay as they are")
+			}
+			<-ctx.Done()
+			return nil
+		})
+	}
+}
+
+// pump carries a provider's newest snapshot to the controller.
+func pump(ctx context.Context, box *provider.Mailbox, out chan<- route.Snapshot) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-box.Ready():
+		}
+		s, ok := box.Take()
+		if !ok {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case out <- s:
+		}
+	}
+}
+
+// holdFirst bounds how long the first connections wait for the first table.
+const holdFirst = 3 * time.Second
+
+// serveHTTP lets connections wait in the listener's queue until every provider was
+// read once: a restarted router must not answer 404 for routes that it is about to
+// learn.
+func (a *App) serveHTTP(ctx context.Context, l net.Listener) error {
+	limit := time.NewTimer(holdFirst)
+	defer limit.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for waiting := true; waiting && !a.synced(); {
+		select {
+		case <-ctx.Done():
+			waiting = false
+		case <-limit.C:
+			waiting = false
+		case <-tick.C:
+		}
+	}
+	return a.proxy.Serve(ctx, l)
+}
+
+// synced reports whether every enabled provider was read, or could not be.
+func (a *App) synced() bool {
+	providers := a.controller.View().Providers
+	for i := range providers {
+		if p := &providers[i]; p.Enabled && (p.Phase == route.PhasePending || p.Phase == "") {
+			return false
+		}
+	}
+	return true
+}
+
+// leave answers /ready with 503 and waits for those who watch it.
+func (a *App) leave(ctx context.Context) {
+	a.stopping.Store(true)
+	delay, limit := a.cfg.Settings.ShutdownDelay, a.cfg.Settings.ShutdownTimeout
+	a.log.Info().Stringer("shutdown_delay", delay).Stringer("shutdown_timeout", limit).Msg("stopping")
+	if ctx.Err() == nil || delay <= 0 {
+		return // a part failed, or nobody is to be waited for
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	<-timer.C
+}
+
+func (a *App) goodbye(err error) error {
+	if err != nil {
+		a.log.Error().Err(err).Msg("stopped")
+		return err
+	}
+	a.log.Info().Msg("stopped")
+	return nil
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"fairlead/provider/docker"
+)
+
+// bind opens the listeners, all before anything else starts: a router that cannot
+// listen must say so at once. A listener with an empty address is nil.
+func (a *App) bind(ctx context.Context) (front, admin net.Listener, err error) {
+	s := &a.cfg.Settings
+	if front, err = listen(ctx, s.Proxy.HTTP.Listen, "HTTP", "--http", "proxy.http.listen"); err != nil {
+		return nil, nil, err
+	}
+	if admin, err = listen(ctx, s.Admin.Listen, "admin", "--admin", "admin.listen"); err != nil {
+		if front != nil {
+			_ = front.Close()
+		}
+		return nil, nil, err
+	}
+	return front, admin, nil
+}
+
+func listen(ctx context.Context, address, what, flag, setting string) (net.Listener, error) {
+	if address == "" {
+		return nil, nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, &BindError{What: what, Address: address, Fix: bindFix(err, address, flag, setting), Err: err}
+	}
+	return l, nil
+}
+
+// BindError says that a listener could not be opened, and what to do.
+type BindError struct {
+	What    string // HTTP or admin
+	Address string
+	Fix     string
+	Err     error
+}
+
+// Error implements error.
+func (e *BindError) Error() string {
+	return fmt.Sprintf("the %s listener cannot be opened on %s: %v", e.What, e.Address, reasonOf(e.Err))
+}
+
+// Unwrap returns the cause.
+func (e *BindError) Unwrap() error { return e.Err }
+
+// reasonOf is the cause without the address, which stands before it already.
+func reasonOf(err error) string {
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number.Error()
+	}
+	return err.Error()
+}
+
+func bindFix(err error, address, flag, setting string) string {
+	_, portText, _ := net.SplitHostPort(address)
+	port, _ := strconv.Atoi(portText)
+	switch {
+	case errors.Is(err, syscall.EACCES) && port < 1024:
+		return fmt.Sprintf("ports below 1024 need a privilege: run as root or give the program CAP_NET_BIND_SERVICE "+
+			"(setcap cap_net_bind_service=+ep fairlead), or choose another port, such as %s %s", flag, elsewhere(address))
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Sprintf("another program listens there (ss -ltnp shows which): stop it, or choose another address with %s (%s)", flag, setting)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Sprintf("no interface of this machine has that address: choose another one with %s (%s)", flag, setting)
+	}
+	return fmt.Sprintf("choose another address with %s (%s)", flag, setting)
+}
+
+// elsewhere is the same host with an unprivileged port.
+func elsewhere(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return ":8080"
+	}
+	return net.JoinHostPort(host, "8080")
+}
+
+// announce says in one line where the router listens and what it watches.
+func (a *App) announce(front, admin net.Listener) {
+	addresses := Addresses{HTTP: addressOf(front), Admin: addressOf(admin)}
+	s := &a.cfg.Settings
+	line := a.log.Info().Str("version", a.cfg.Version).Str("http", off(addresses.HTTP)).Str("admin", off(addresses.Admin))
+	if s.Providers.Docker.Enabled {
+		line = line.Str("docker", withoutUser(s.Providers.Docker.Endpoint))
+	}
+	if s.Providers.File.Path != "" {
+		line = line.Str("file", s.Providers.File.Path)
+	}
+	if a.cfg.File != "" {
+		line = line.Str("config", a.cfg.File)
+	}
+	line.Msg("fairlead started")
+	if a.cfg.Listening != nil {
+		a.cfg.Listening(addresses)
+	}
+}
+
+func addressOf(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
+}
+
+func off(address string) string {
+	if address == "" {
+		return "off"
+	}
+	return address
+}
+
+// withoutUser shows an engine's address without a user and password in it.
+func withoutUser(endpoint string) string {
+	if endpoint == "" {
+		return docker.DefaultEndpoint
+	}
+	scheme, rest, ok := strings.Cut(endpoint, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		return scheme + "://" + rest[at+1:]
+	}
+	return endpoint
+}

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"fairlead/cmd/internal/config"
+	"fairlead/provider"
+	"fairlead/provider/docker"
+	"fairlead/provider/file"
+	"fairlead/provider/label"
+	"fairlead/router/route"
+)
+
+// LabelConfig is what the settings say to the label parser.
+func LabelConfig(s *config.Config) label.Config {
+	return label.Config{
+		Prefix: s.Labels.Prefix, ExposeByDefault: s.Labels.ExposeByDefault,
+		CAs: slices.Sorted(maps.Keys(s.Certificates.Authorities)), Tick: s.HealthCheck.Tick,
+	}
+}
+
+// Docker makes the Docker provider of the settings; it contacts nothing.
+func Docker(s *config.Config, containerID string, logs Logs) (*docker.Provider, error) {
+	d := &s.Providers.Docker
+	retain := time.Duration(d.RetainSeconds) * time.Second
+	if retain == 0 {
+		retain = -1 // the provider's word for "not at all"
+	}
+	return docker.New(docker.Config{
+		Endpoint: d.Endpoint, CertPath: d.CertPath, TLSVerify: d.TLSVerify, Retain: retain,
+		DefaultNetwork: d.DefaultNetwork, Label: LabelConfig(s), ContainerID: containerID, Log: logs.For("docker"),
+	})
+}
+
+// File makes the file provider for a path; it reads nothing.
+func File(s *config.Config, path string, logs Logs) (*file.Provider, error) {
+	return file.New(file.Config{Path: path, Label: LabelConfig(s), Log: logs.For("file")})
+}
+
+// Providers makes the enabled providers.
+func Providers(s *config.Config, containerID string, logs Logs) ([]provider.Provider, error) {
+	var list []provider.Provider
+	if s.Providers.Docker.Enabled {
+		p, err := Docker(s, containerID, logs)
+		if err != nil {
+			return nil, fmt.Errorf("providers.docker: %w", err)
+		}
+		list = append(list, p)
+	}
+	if s.Providers.File.Path != "" {
+		p, err := File(s, s.Providers.File.Path, logs)
+		if err != nil {
+			return nil, fmt.Errorf("providers.file: %w", err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// knownProviders are all providers of this version, configured or not.
+func knownProviders(s *config.Config) []route.ProviderStatus {
+	of := func(name string, on bool) route.ProviderStatus {
+		return route.ProviderStatus{Name: name, Enabled: on, Configured: on, Phase: route.PhasePending}
+	}
+	return []route.ProviderStatus{of("docker", s.Providers.Docker.Enabled), of("file", s.Providers.File.Path != "")}
+}
+
+// LoadAuthorities reads the PEM files of named certificate authorities.
+func LoadAuthorities(files map[string]string) (map[string]*x509.CertPool, error) {
+	pools := make(map[string]*x509.CertPool, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := os.ReadFile(files[name])
+		if err != nil {
+			return nil, fmt.Errorf("certificates.authorities.%s: %w", name, err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("certificates.authorities.%s: %s holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)", name, files[name])
+		}
+		pools[name] = pool
+	}
+	return pools, nil
+}

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"fmt"
+
+	"fairlead/router/route"
+)
+
+// printDiagnostics writes findings: code, label and value, what happened, what to do.
+func (p *program) printDiagnostics(indent string, list []route.Diagnostic) {
+	s := p.style(p.Out)
+	for i := range list {
+		d := &list[i]
+		line := fmt.Sprintf("%s%s %s", indent, s.severity(d.Severity), s.bold(d.Code))
+		if d.Label != "" {
+			line += "  " + d.Label
+			if d.Value != "" {
+				line += "=" + shorten(d.Value, 60)
+			}
+		}
+		p.say("%s", line)
+		_, _ = fmt.Fprint(p.Out, wrap(d.Message, indent+"    ", 110))
+		if d.Hint != "" {
+			_, _ = fmt.Fprint(p.Out, wrap("fix: "+d.Hint, indent+"    ", 110))
+		}
+	}
+}

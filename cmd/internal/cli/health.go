@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/api"
+	"fairlead/api/client"
+	"fairlead/router/route"
+)
+
+// Exit codes of `fairlead health` (json.md).
+const (
+	exitPartial = 1
+	exitDown    = 2
+)
+
+func (p *program) healthCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "health [ID]",
+		Short: "State of every entrypoint and backend: in rotation or not, why, since when",
+		Long: `Shows the state of every entrypoint, or of one, and of each of its backends.
+
+Exit codes: 0 all healthy; 1 one is partly healthy, or not judged yet; 2 one serves
+unverified backends (panic) or nothing (down); 3 wrong usage, or no such entrypoint;
+4 router not reachable.`,
+		Example: "  fairlead health\n  fairlead health http_api\n  fairlead health http_api --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.health(cmd.Context(), args)
+		},
+	}
+	p.asking(cmd)
+	return cmd
+}
+
+func (p *program) health(ctx context.Context, args []string) error {
+	c, err := p.client()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var list []api.Entrypoint
+	if len(args) == 1 {
+		e, err := find(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		list = []api.Entrypoint{*e}
+	} else if list, err = c.Entrypoints(ctx, client.Filter{}); err != nil {
+		return asked(err)
+	}
+	for i := range list {
+		p.exit = max(p.exit, healthExit(list[i].Health.State))
+	}
+	if p.json {
+		return p.writeJSON(list)
+	}
+	list = cleaned(list)
+	if len(list) == 0 {
+		return p.nothing(ctx, c)
+	}
+	p.printHealth(list, time.Now())
+	return nil
+}
+
+func healthExit(state string) int {
+	switch route.EntrypointState(state) {
+	case route.EntrypointOK, route.EntrypointUnchecked:
+		return exitOK
+	case route.EntrypointPanic, route.EntrypointDown:
+		return exitDown
+	case route.EntrypointPartial, route.EntrypointPending:
+	}
+	return exitPartial
+}
+
+// find returns the entrypoint of an id, or the only one of that name.
+func find(ctx context.Context, c *client.Client, id string) (*api.Entrypoint, error) {
+	e, err := c.Entrypoint(ctx, id)
+	if !client.IsNotFound(err) {
+		return e, asked(err)
+	}
+	all, err := c.Entrypoints(ctx, client.Filter{})
+	if err != nil {
+		return nil, asked(err)
+	}
+	var named, near []string
+	for i := range all {
+		if all[i].Name == id {
+			named = append(named, all[i].ID)
+		}
+		if strings.Contains(all[i].ID, id) || strings.Contains(id, all[i].Name) {
+			near = append(near, all[i].ID)
+		}
+	}
+	if len(named) == 1 {
+		e, err := c.Entrypoint(ctx, named[0])
+		return e, asked(err)
+	}
+	fix := "fairlead route list shows all ids"
+	if near = append(named, near...); len(near) > 0 {
+		slices.Sort(near)
+		near = slices.Compact(near)
+		fix = "did you mean " + printable(strings.Join(near[:min(len(near), 5)], ", ")) + "?"
+	}
+	return nil, usage(fix, "there is no entrypoint %s", printable(id))
+}
+
+// nothing explains an empty list: the commonest reasons are said by the providers
+// and the rejected candidates.
+func (p *program) nothing(ctx context.Context, c *client.Client) error {
+	p.say("There are no entrypoints.")
+	providers, err := c.Providers(ctx)
+	if err != nil {
+		return asked(err)
+	}
+	for _, provider := range cleaned(providers) {
+		if !provider.Enabled {
+			continue
+		}
+		p.say("  %s: %s", provider.Name, providerLine(&provider))
+	}
+	return nil
+}
+
+func providerLine(v *api.Provider) string {
+	if v.LastError != nil {
+		line := "not connected: " + *v.LastError
+		if v.Hint != nil {
+			line += " (" + *v.Hint + ")"
+		}
+		return line
+	}
+	line := fmt.Sprintf("%s seen", plural(v.Candidates, "candidate"))
+	if v.Rejected > 0 {
+		line += fmt.Sprintf(", %d not routed: fairlead validate says why", v.Rejected)
+	}
+	return line
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+func (p *program) printHealth(list []api.Entrypoint, now time.Time) {
+	s := p.style(p.Out)
+	for i := range list {
+		e := &list[i]
+		if i > 0 {
+			p.say("")
+		}
+		line := s.bold(e.ID) + "  " + s.state(e.Health.State)
+		if since := ago(now, e.Health.Since); since != "" {
+			line += s.dim("  for " + since)
+		}
+		p.say("%s", line)
+		if e.Health.Explain != "" {
+			p.say("  %s", e.Health.Explain)
+		}
+		for _, note := range notes(e, now) {
+			p.say("  %s", s.warn(note))
+		}
+		p.printBackends(e.BackendHealth, now)
+		for _, a := range e.Absent {
+			line := fmt.Sprintf("  %s: no backend now (%s)", a.Name, a.Reason)
+			if a.Until != nil {
+				line += ", for another " + left(now, *a.Until)
+			}
+			p.say("%s", s.dim(line))
+		}
+	}
+}
+
+// notes are what is remarkable about an entrypoint beside its health.
+func notes(e *api.Entrypoint, now time.Time) []string {
+	var list []string
+	if e.ShadowedBy != nil {
+		list = append(list, "shadowed: "+*e.ShadowedBy+" takes all of its requests")
+	}
+	if e.Health.Code != nil {
+		list = append(list, "closed by "+*e.Health.Code+": fairlead explain "+*e.Health.Code)
+	}
+	if e.ExpiresAt != nil {
+		list = append(list, "retained for another "+left(now, *e.ExpiresAt))
+	}
+	if e.Stale {
+		list = append(list, "stale: "+e.Source+" is not connected, this is what was last known")
+	}
+	return list
+}
+
+func (p *program) printBackends(list []api.BackendHealth, now time.Time) {
+	if len(list) == 0 {
+		return
+	}
+	s := p.style(p.Out)
+	t := table{
+		head:  []string{"BACKEND", "ADDRESS", "STATE", "IN ROTATION", "REASON", "SINCE"},
+		paint: backendPaint(s),
+	}
+	for i := range list {
+		b := &list[i]
+		t.add(backendName(b), b.Address, b.State, yesNo(b.InRotation), b.RotationReason, ago(now, b.Since))
+		t.note(b.Explain)
+		if b.Hint != nil && !strings.Contains(b.Explain, *b.Hint) {
+			t.note(*b.Hint)
+		}
+	}
+	t.write(p.Out, "  ", s)
+}
+
+func backendPaint(s style) func(int, string) string {
+	return func(column int, cell string) string {
+		switch column {
+		case 2:
+			return s.state(cell)
+		case 3:
+			if strings.TrimSpace(cell) == "no" {
+				return s.warn(cell)
+			}
+		}
+		return cell
+	}
+}
+
+func backendName(b *api.BackendHealth) string {
+	switch {
+	case b.Container != nil && b.Container.Name != "":
+		return b.Container.Name
+	case b.Name != nil:
+		return *b.Name
+	}
+	return b.ID
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/cmd/internal/app"
+	"fairlead/cmd/internal/config"
+	"fairlead/provider"
+	"fairlead/router"
+	"fairlead/router/route"
+)
+
+// sourceOptions say what to read without a running router.
+type sourceOptions struct {
+	file   string // -f
+	config string // --config
+	docker string // --docker
+}
+
+func (o *sourceOptions) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&o.file, "file", "f", "", "read this `file` of entrypoints instead of the engine")
+	cmd.Flags().StringVar(&o.config, "config", "", "configuration `file` (default: CONFIG_PATH, ./fairlead.yaml, /etc/fairlead/fairlead.yaml)")
+	cmd.Flags().StringVar(&o.docker, "docker", "", "`address` of the engine (default: DOCKER_HOST, else the local socket)")
+}
+
+// collector reads its source once.
+type collector interface {
+	provider.Provider
+	Collect(ctx context.Context) (route.Snapshot, error)
+}
+
+// offline returns the view of what a router would find at its start.
+func (p *program) offline(ctx context.Context, o *sourceOptions) (*router.View, error) {
+	settings, err := p.settings(o)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := p.collectors(settings, o)
+	if err != nil {
+		return nil, err
+	}
+	snapshots := make([]route.Snapshot, 0, len(sources))
+	for _, source := range sources {
+		s, err := source.Collect(ctx)
+		if err != nil {
+			return nil, &failure{code: exitUnreachable, message: fmt.Sprintf("%s cannot be read: %s", source.Name(), printable(err.Error()))}
+		}
+		snapshots = append(snapshots, s)
+	}
+	return router.Offline(snapshots...), nil
+}
+
+// settings reads the configuration that a router here would start with.
+func (p *program) settings(o *sourceOptions) (*config.Config, error) {
+	source := config.Source{Path: o.config, Env: p.Env}
+	if o.docker != "" {
+		source.Flags = map[string]config.Flag{"providers.docker.endpoint": {Name: "--docker", Value: o.docker}}
+	}
+	loaded, err := config.Load(source)
+	if err != nil {
+		return nil, err
+	}
+	return &loaded.Config, nil
+}
+
+// collectors are the sources of the settings, or only the file that was named.
+func (p *program) collectors(s *config.Config, o *sourceOptions) ([]collector, error) {
+	if o.file != "" {
+		f, err := app.File(s, o.file, app.Logs{})
+		if err != nil {
+			return nil, usage("", "-f: %s", printable(err.Error()))
+		}
+		return []collector{f}, nil
+	}
+	var list []collector
+	if s.Providers.Docker.Enabled {
+		d, err := app.Docker(s, p.lookup("FAIRLEAD_CONTAINER_ID"), app.Logs{})
+		if err != nil {
+			return nil, failed("", "%v", err)
+		}
+		list = append(list, d)
+	}
+	if path := s.Providers.File.Path; path != "" {
+		f, err := app.File(s, path, app.Logs{})
+		if err != nil {
+			return nil, failed("", "%s", printable(err.Error()))
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}

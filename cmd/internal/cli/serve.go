@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/cmd/internal/app"
+	"fairlead/cmd/internal/config"
+)
+
+// serveFlag is a flag of serve and the setting that it is short for.
+type serveFlag struct{ name, setting, usage string }
+
+func serveFlags() []serveFlag {
+	return []serveFlag{
+		{"http", "proxy.http.listen", "`address` of the HTTP listener; empty turns it off (default :80)"},
+		{"admin", "admin.listen", "`address` of the admin listener; empty turns it off (default 127.0.0.1:3035)"},
+		{"docker", "providers.docker.endpoint", "`address` of the engine (default: DOCKER_HOST, else unix:///var/run/docker.sock)"},
+		{"file", "providers.file.path", "`file` or folder with entrypoints, watched"},
+		{"log-level", "log.level", "least `severity`: trace, debug, info, warn, error, off (default info)"},
+		{"log-format", "log.format", "`format`: json, console, auto (default auto: console on a terminal)"},
+	}
+}
+
+func (p *program) serveCommand() *cobra.Command {
+	var path, https string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the router",
+		Long: `Runs the router until SIGTERM or SIGINT. It needs no configuration: it watches Docker
+at DOCKER_HOST or the local socket, serves HTTP on :80 and its API on 127.0.0.1:3035.
+
+A setting comes from a flag, else from the environment (FAIRLEAD_ and its path in
+capitals: FAIRLEAD_PROXY_HTTP_LISTEN), else from the configuration file, else from the
+defaults. At a stop requests in flight get shutdownTimeout (8s); a second signal ends
+at once. Exit codes: 0 everything ended in time, 1 otherwise.`,
+		Example: `  fairlead serve
+  fairlead serve --http 127.0.0.1:8080 --log-level debug
+  fairlead serve --file routes.yaml --admin ""`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if https != "" {
+				return usage("end TLS in front of the router and list the proxy in proxy.trustedProxies", "--https is not in this version")
+			}
+			flags := map[string]config.Flag{}
+			for _, f := range serveFlags() {
+				if flag := cmd.Flags().Lookup(f.name); flag.Changed {
+					flags[f.setting] = config.Flag{Name: "--" + f.name, Value: flag.Value.String()}
+				}
+			}
+			return p.serve(cmd.Context(), config.Source{Path: path, Env: p.Env, Flags: flags})
+		},
+	}
+	for _, f := range serveFlags() {
+		cmd.Flags().String(f.name, "", f.usage)
+	}
+	cmd.Flags().StringVar(&https, "https", "", "`address` of the HTTPS listener; not in this version")
+	cmd.Flags().StringVar(&path, "config", "", "configuration `file` (default: CONFIG_PATH, ./fairlead.yaml, /etc/fairlead/fairlead.yaml)")
+	return cmd
+}
+
+func (p *program) serve(ctx context.Context, source config.Source) error {
+	loaded, err := config.Load(source)
+	if err != nil {
+		return err
+	}
+	logs := app.NewLogs(p.Err, loaded.Config.Log, terminal(p.Err), p.style(p.Err).colour)
+	log := logs.For("app")
+	for _, warning := range loaded.Warnings {
+		log.Warn().Msg(warning)
+	}
+	a, err := app.New(app.Config{
+		Settings: loaded.Config, File: loaded.File, Version: buildVersion(), Logs: logs,
+		ContainerID: p.lookup("FAIRLEAD_CONTAINER_ID"),
+	})
+	if err != nil {
+		return failed("", "%v", err)
+	}
+	if err := a.Run(ctx); err != nil {
+		var bind *app.BindError
+		if errors.As(err, &bind) {
+			return failed(bind.Fix, "%v", bind)
+		}
+		return failed("", "%v", err)
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/router"
+	"fairlead/router/route"
+)
+
+type validateOptions struct {
+	onlySkipped bool
+	severity    string
+	source      sourceOptions
+}
+
+func (p *program) validateCommand() *cobra.Command {
+	var o validateOptions
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "What labels amount to: what would be routed, what not, and every mistake with its fix",
+		Long: `Reads the engine, or a file of entrypoints, and judges it as a router would at its
+start. No router needs to run, and none is asked.
+
+Exit codes: 0 no errors; 1 at least one error; 3 wrong usage; 4 the engine or the file
+cannot be read.`,
+		Example: `  fairlead validate
+  fairlead validate --only-skipped
+  fairlead validate --severity error -f routes.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains([]string{"error", "warn", "info"}, o.severity) {
+				return usage("give error, warn or info", "--severity %s is not a severity", o.severity)
+			}
+			return p.validate(cmd.Context(), &o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.onlySkipped, "only-skipped", false, "only what is not routed")
+	cmd.Flags().StringVar(&o.severity, "severity", "info", "least `severity` that is shown: error, warn or info")
+	o.source.flags(cmd)
+	p.jsonFlag(cmd)
+	return cmd
+}
+
+func (p *program) validate(ctx context.Context, o *validateOptions) error {
+	view, err := p.offline(ctx, &o.source)
+	if err != nil {
+		return err
+	}
+	report := newReport(view)
+	if report.Errors > 0 {
+		p.exit = exitFailed
+	}
+	report.filter(o)
+	if p.json {
+		return p.writeJSON(report)
+	}
+	p.printReport(cleaned(report), o)
+	return nil
+}
+
+// report is what validate found.
+type report struct {
+	Errors      int             `json:"errors"`
+	Warnings    int             `json:"warnings"`
+	Infos       int             `json:"infos"`
+	Entrypoints []reportedRoute `json:"entrypoints"`
+	Findings    []finding       `json:"findings"`
+	// Rejected are the candidates that are not routed at all.
+	Rejected []route.Rejected `json:"rejected"`
+	Ignored  int              `json:"ignored"`
+}
+
+// reportedRoute is one entrypoint that would exist.
+type reportedRoute struct {
+	ID       string   `json:"id"`
+	Hosts    []string `json:"hosts"`
+	Path     string   `json:"path"`
+	Backends []string `json:"backends"`
+	Closed   string   `json:"closed,omitempty"` // the code that closes it
+}
+
+// finding is what there is to say about one candidate, entrypoint or everything.
+type finding struct {
+	About       string             `json:"about"`
+	Diagnostics []route.Diagnostic `json:"diagnostics"`
+}
+
+func newReport(v *router.View) report {
+	r := report{Entrypoints: []reportedRoute{}, Findings: []finding{}, Rejected: slices.Clone(v.Rejected)}
+	names := candidateNames(v)
+	told := map[route.Diagnostic]bool{}
+	if len(v.Global) > 0 {
+		r.Findings = append(r.Findings, finding{"all of it", slices.Clone(v.Global)})
+	}
+	for _, c := range v.Candidates {
+		about := short(c.CandidateID)
+		if name := names[c.CandidateID]; name != "" {
+			about = name + " (" + about + ")"
+		}
+		r.Findings = append(r.Findings, finding{about, slices.Clone(c.Diagnostics)})
+		for _, d := range c.Diagnostics {
+			told[d] = true
+		}
+	}
+	for i := range v.Entrypoints {
+		e := &v.Entrypoints[i]
+		r.Entrypoints = append(r.Entrypoints, newReportedRoute(e.Entrypoint))
+		own := slices.DeleteFunc(slices.Clone(e.Diagnostics), func(d route.Diagnostic) bool { return told[d] })
+		if len(own) > 0 {
+			r.Findings = append(r.Findings, finding{e.Entrypoint.ID, own})
+		}
+	}
+	for i := range v.Providers {
+		r.Ignored += v.Providers[i].Ignored
+	}
+	r.count()
+	return r
+}
+
+func newReportedRoute(e *route.Entrypoint) reportedRoute {
+	out := reportedRoute{ID: e.ID, Hosts: []string{}, Backends: []string{}}
+	for i := range e.Match.Hosts {
+		out.Hosts = append(out.Hosts, e.Match.Hosts[i].String())
+	}
+	if e.Match.Path.Value != "" {
+		out.Path = e.Match.Path.Kind.String() + " " + e.Match.Path.Value
+	}
+	for i := range e.Backends {
+		out.Backends = append(out.Backends, e.Backends[i].Address())
+	}
+	if e.FailClosed != nil {
+		out.Closed = e.FailClosed.Code
+	}
+	return out
+}
+
+// candidateNames maps candidate ids to names, as far as the view knows them.
+func candidateNames(v *router.View) map[string]string {
+	names := map[string]string{}
+	for i := range v.Entrypoints {
+		e := v.Entrypoints[i].Entrypoint
+		for j := range e.Backends {
+			if c := e.Backends[j].Container; c != nil {
+				names[c.ID] = c.Name
+			}
+		}
+		for _, a := range e.Absent {
+			names[a.CandidateID] = a.Name
+		}
+	}
+	for _, r := range v.Rejected {
+		names[r.CandidateID] = r.Name
+	}
+	return names
+}
+
+// short is a container id as people know it.
+func short(id string) string {
+	if len(id) == 64 && strings.Trim(id, "0123456789abcdef") == "" {
+		return id[:12]
+	}
+	return id
+}
+
+// count adds up what was found. A rejected candidate counts by its code, unless a
+// diagnostic of it says the same.
+func (r *report) count() {
+	counts := map[route.Severity]int{}
+	for _, f := range r.Findings {
+		for _, d := range f.Diagnostics {
+			counts[d.Severity]++
+		}
+	}
+	for _, c := range r.Rejected {
+		said := slices.ContainsFunc(r.Findings, func(f finding) bool {
+			return strings.Contains(f.About, short(c.CandidateID)) &&
+				slices.ContainsFunc(f.Diagnostics, func(d route.Diagnostic) bool { return d.Code == c.Code })
+		})
+		if c.Code != "" && !said {
+			counts[route.SeverityOf(c.Code)]++
+		}
+	}
+	r.Errors, r.Warnings, r.Infos = counts[route.SeverityError], counts[route.SeverityWarn], counts[route.SeverityInfo]
+}
+
+// filter leaves out what the flags do not want; the counts stay.
+func (r *report) filter(o *validateOptions) {
+	rank := map[route.Severity]int{route.SeverityInfo: 0, route.SeverityWarn: 1, route.SeverityError: 2}
+	least := rank[route.Severity(o.severity)]
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		f.Diagnostics = slices.DeleteFunc(f.Diagnostics, func(d route.Diagnostic) bool { return rank[d.Severity] < least })
+	}
+	r.Findings = slices.DeleteFunc(r.Findings, func(f finding) bool { return len(f.Diagnostics) == 0 || o.onlySkipped })
+	r.Rejected = slices.DeleteFunc(r.Rejected, func(c route.Rejected) bool { return rank[route.SeverityOf(c.Code)] < least })
+	if o.onlySkipped {
+		r.Entrypoints = slices.DeleteFunc(r.Entrypoints, func(e reportedRoute) bool { return e.Closed == "" && len(e.Backends) > 0 })
+	}
+}
+
+func (p *program) printReport(r report, o *validateOptions) {
+	s := p.style(p.Out)
+	if len(r.Entrypoints) > 0 {
+		title := "Routed"
+		if o.onlySkipped {
+			title = "Routed, but nothing would serve"
+		}
+		p.say("%s", s.bold(title))
+		t := table{head: []string{"ENTRYPOINT", "HOSTS", "PATH", "BACKENDS", "NOTE"}}
+		for _, e := range r.Entrypoints {
+			note := ""
+			if e.Closed != "" {
+				note = "closed by " + e.Closed
+			}
+			t.add(e.ID, few(e.Hosts, 2), e.Path, few(e.Backends, 3), note)
+		}
+		t.write(p.Out, "  ", s)
+		p.say("")
+	}
+	p.printRejected(r.Rejected)
+	for _, f := range r.Findings {
+		p.say("%s", s.bold(f.About))
+		p.printDiagnostics("  ", f.Diagnostics)
+		p.say("")
+	}
+	p.say("%s, %s not routed; %s, %s, %s.", plural(len(r.Entrypoints), "entrypoint"), plural(len(r.Rejected), "candidate"),
+		plural(r.Errors, "error"), plural(r.Warnings, "warning"), plural(r.Infos, "note"))
+	if r.Ignored > 0 {
+		p.say("%s", s.dim(fmt.Sprintf("%s without labels of ours, or switched off.", plural(r.Ignored, "candidate"))))
+	}
+}
+
+func (p *program) printRejected(list []route.Rejected) {
+	if len(list) == 0 {
+		return
+	}
+	s := p.style(p.Out)
+	p.say("%s", s.bold("Not routed"))
+	t := table{head: []string{"CANDIDATE", "CODE", "WHY"}}
+	for _, c := range list {
+		t.add(c.Name+" ("+short(c.CandidateID)+")", c.Code, c.Reason)
+		if c.Hint != "" {
+			t.note("fix: " + c.Hint)
+		}
+	}
+	t.write(p.Out, "  ", s)
+	p.say("")
+}
