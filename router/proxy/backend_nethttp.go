@@ -116,7 +116,8 @@ func (t *transport) request(c *call) *http.Request {
 func (t *transport) setBody(req *http.Request, c *call) {
 	if c.body == nil {
 		if c.x.Header.Get("Content-Length") == "0" {
-			req.TransferEncoding = []string{"identity"} // says "Content-Length: 0" for every method but GET and HEAD
+			// This says "Content-Length: 0" for every method but GET and HEAD.
+			req.Body, req.TransferEncoding = http.NoBody, []string{"identity"}
 		}
 		return
 	}

@@ -45,14 +45,14 @@ func failed(c *call, err error) *failure {
 	client, cause := c.body.failure(), context.Cause(c.ctx)
 	var dial *dialError
 	switch {
+	case client != nil: // it also ends the client's context
+		f.reason, f.ours = clientReason(client), true
 	case c.x.Context.Err() != nil:
 		f.reason, f.ours = route.ReasonClientGone, true
 	case errors.Is(cause, errBackendTimeout):
 		f.reason, f.kind = route.ReasonBackendTimeout, route.KindTimeout
 	case errors.Is(cause, errRetired):
 		f.reason, f.ours = route.ReasonLeaving, true
-	case client != nil:
-		f.reason, f.ours = clientReason(client), true
 	case errors.As(err, &dial):
 		f.unsent, f.kind, f.reason = true, dial.kind, dialReason(dial)
 		f.ours = dial.kind == route.KindLocalError || dial.kind == route.KindLeaving

@@ -92,6 +92,7 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement) 
 	defer load.InFlight.Add(-1)
 	load.Requests.Add(1)
 
+	x.Response.Duplex()
 	res, fail := c.up.send(c)
 	if fail != nil {
 		if !fail.ours {

@@ -104,7 +104,13 @@ func (p *Proxy) newServer(ctx context.Context, active *active) *server {
 		Protocols:                    new(http.Protocols),
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: p.cfg.Limits.Streams},
 	}}
-	s.ConnState = func(c net.Conn, state http.ConnState) { s.fresh.note(c, state == http.StateNew) }
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			// net/http looks for the preface of HTTP/2 before its own deadlines begin.
+			_ = c.SetReadDeadline(time.Now().Add(p.cfg.Timeouts.Header))
+		}
+		s.fresh.note(c, state == http.StateNew)
+	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
@@ -147,9 +153,6 @@ func (s *served) begin(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
 		s.w.body = &incoming{rc: s.w.rc, source: r.Body, length: r.ContentLength, idle: s.w.idle}
 		x.Body, x.Trailer = s.w.body, trailer{r}
-		// A backend may answer while the body still comes; without this net/http
-		// reads the body away first.
-		_ = s.w.rc.EnableFullDuplex()
 	}
 }
 
@@ -177,7 +180,6 @@ type incoming struct {
 	mu    sync.Mutex
 	set   time.Time
 	read  int64
-	begun bool
 	ended bool // all of the body was read, or cannot be
 	over  bool
 }
@@ -208,7 +210,6 @@ func (b *incoming) ready() bool {
 	if b.over {
 		return false
 	}
-	b.begun = true
 	if at := time.Now(); at.Sub(b.set) > b.idle/16 {
 		b.set = at
 		_ = b.rc.SetReadDeadline(at.Add(b.idle))
@@ -217,23 +218,26 @@ func (b *incoming) ready() bool {
 }
 
 func (b *incoming) finish() {
+	b.unwanted()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true
-	if !b.ended {
+}
+
+// unwanted bounds the time in which net/http reads the rest of a body away.
+func (b *incoming) unwanted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ended && !b.over {
 		_ = b.rc.SetReadDeadline(time.Now().Add(unwantedBody))
 	}
 }
 
-// maxUnread is how much of an unread body net/http reads to keep its connection.
-const maxUnread = 256 << 10
-
-// spoils reports whether the connection cannot serve another request after an
-// answer now: somebody is still reading the body, or too much of it is to come.
-func (b *incoming) spoils() bool {
+// unfinished reports whether some of the body is still to come.
+func (b *incoming) unfinished() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.ended && (b.begun || b.length < 0 || b.length > maxUnread)
+	return !b.ended
 }
 
 // writer is the net/http side of a response.
@@ -244,12 +248,22 @@ type writer struct {
 	idle    time.Duration
 	set     time.Time
 	h1      bool
+	duplex  bool
 	interim bool // the client's version knows 1xx
 	begun   bool
 	closing bool
 	aborted bool
 	names   []string // announced trailers
 	upgrade []byte   // the head of a 101, written when the connection is taken over
+}
+
+// Duplex implements exchange.Writer. Without it net/http reads the body away before
+// it sends a head.
+func (w *writer) Duplex() {
+	if w.body != nil && w.h1 && !w.duplex {
+		_ = w.rc.EnableFullDuplex() // HTTP/2 is
+	}
+	w.duplex = true
 }
 
 // Inform implements exchange.Writer.
@@ -287,7 +301,14 @@ func (w *writer) Head(status int, trailers []string, fields func(add func(name, 
 		w.upgrade = head101(h)
 		return
 	}
-	if w.closing || w.h1 && w.body != nil && w.body.spoils() {
+	switch {
+	case w.body == nil:
+	case !w.duplex:
+		w.body.unwanted()
+	case w.h1 && w.body.unfinished():
+		w.closing = true
+	}
+	if w.closing {
 		h.Set("Connection", "close")
 	}
 	// net/http adds these when they are absent; a proxy must not.

@@ -178,7 +178,9 @@ func (r *rig) start() *rig {
 }
 
 // placement returns the i-th placement in rotation.
-func placement(entry *router.Entry, i int) *route.Placement { return entry.Cell.Load().Members[i].Placement }
+func placement(entry *router.Entry, i int) *route.Placement {
+	return entry.Cell.Load().Members[i].Placement
+}
 
 // serveHTTP starts a backend and returns its address.
 func serveHTTP(t testing.TB, h http.HandlerFunc) string {
