@@ -27,7 +27,7 @@ func printable(text string) string {
 }
 
 func hidden(c rune) bool {
-	return c != '\n' && !unicode.IsPrint(c)
+	return !unicode.IsPrint(c)
 }
 
 // cleaned returns v with every text in it made printable. v must be plain data, and

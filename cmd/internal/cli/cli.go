@@ -42,9 +42,13 @@ type program struct {
 // failure ends a run: what happened, what to do, and the exit code.
 type failure struct {
 	code    int
-	message string
+	message string // may have several lines
 	fix     string
+	cause   error // may be nil
 }
+
+// Unwrap returns the cause.
+func (f *failure) Unwrap() error { return f.cause }
 
 // Error implements error in one line.
 func (f *failure) Error() string {
@@ -84,21 +88,28 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	var f *failure
 	if !errors.As(err, &f) {
 		// Everything that is not a failure comes from cobra: words and flags that it does not know.
-		f = &failure{code: exitUsage, message: strings.TrimSpace(err.Error())}
-		if !strings.Contains(f.message, "fairlead") {
-			f.fix = "see fairlead --help"
-		}
+		f = &failure{code: exitUsage, message: strings.TrimSpace(err.Error()), fix: "see " + commandPath(root, args) + " --help"}
 	}
 	p.complain(f)
 	return f.code
 }
 
+// commandPath names the command that args mean, as far as they mean one.
+func commandPath(root *cobra.Command, args []string) string {
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd == nil {
+		return root.CommandPath()
+	}
+	return cmd.CommandPath()
+}
+
 // complain writes an error: one line, and one line of what to do.
 func (p *program) complain(f *failure) {
 	style := p.style(p.Err)
-	fmt.Fprintf(p.Err, "%s %s\n", style.bad("error:"), f.message)
+	const indent = "       "
+	_, _ = fmt.Fprintf(p.Err, "%s %s\n", style.bad("error:"), strings.ReplaceAll(f.message, "\n", "\n"+indent))
 	if f.fix != "" {
-		fmt.Fprintf(p.Err, "       %s\n", f.fix)
+		_, _ = fmt.Fprintf(p.Err, "%s%s\n", indent, f.fix)
 	}
 }
 
@@ -118,7 +129,7 @@ route resolve and health say more with 1 and 2 (see their help).`,
   fairlead explain E001                              cause, effect and fix of a code`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
@@ -128,6 +139,18 @@ route resolve and health say more with 1 and 2 (see their help).`,
 	root.AddCommand(p.serveCommand(), p.routeCommand(), p.healthCommand(), p.explainCommand(), p.validateCommand(),
 		p.healthcheckCommand(), p.versionCommand(), p.whoamiCommand())
 	return root
+}
+
+// knownCommand refuses what is no command, and says which one may be meant.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	fix := "see " + cmd.CommandPath() + " --help"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		fix = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage(fix, "there is no command %q of %s", args[0], cmd.CommandPath())
 }
 
 // lookup returns an environment variable, "" when it is not set.

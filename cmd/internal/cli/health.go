@@ -204,15 +204,15 @@ func (p *program) printBackends(list []api.BackendHealth, now time.Time) {
 	}
 	s := p.style(p.Out)
 	t := table{
-		head:  []string{"BACKEND", "ADDRESS", "STATE", "IN ROTATION", "REASON", "SINCE"},
+		head:  []string{"BACKEND", "ADDRESS", "STATE", "IN ROTATION", "REASON", "FOR"},
 		paint: backendPaint(s),
 	}
 	for i := range list {
 		b := &list[i]
-		t.add(backendName(b), b.Address, b.State, yesNo(b.InRotation), b.RotationReason, ago(now, b.Since))
+		t.add(unless(b.Address, backendName(b)), b.Address, b.State, yesNo(b.InRotation), b.RotationReason, ago(now, b.Since))
 		t.note(b.Explain)
 		if b.Hint != nil && !strings.Contains(b.Explain, *b.Hint) {
-			t.note(*b.Hint)
+			t.note("Hint: " + *b.Hint)
 		}
 	}
 	t.write(p.Out, "  ", s)
@@ -240,6 +240,14 @@ func backendName(b *api.BackendHealth) string {
 		return *b.Name
 	}
 	return b.ID
+}
+
+// unless is text, or "" when it repeats what stands beside it.
+func unless(other, text string) string {
+	if text == other {
+		return ""
+	}
+	return text
 }
 
 func yesNo(b bool) string {

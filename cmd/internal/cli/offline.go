@@ -2,16 +2,27 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fairlead/cmd/internal/app"
 	"fairlead/cmd/internal/config"
 	"fairlead/provider"
+	"fairlead/provider/docker"
 	"fairlead/router"
 	"fairlead/router/route"
 )
+
+// engineFailure tells the words of the Docker provider from its advice.
+func engineFailure(err error) error {
+	var engine *docker.EngineError
+	if errors.As(err, &engine) {
+		return failed(printable(engine.Hint), "%s", printable(engine.Text))
+	}
+	return failed("", "%s", printable(err.Error()))
+}
 
 // sourceOptions say what to read without a running router.
 type sourceOptions struct {
@@ -46,11 +57,30 @@ func (p *program) offline(ctx context.Context, o *sourceOptions) (*router.View, 
 	for _, source := range sources {
 		s, err := source.Collect(ctx)
 		if err != nil {
-			return nil, &failure{code: exitUnreachable, message: fmt.Sprintf("%s cannot be read: %s", source.Name(), printable(err.Error()))}
+			return nil, unreadable(err)
 		}
 		snapshots = append(snapshots, s)
 	}
 	return router.Offline(snapshots...), nil
+}
+
+// unreadable is the failure of a source; its own words say which one it is.
+func unreadable(err error) error {
+	f := &failure{code: exitUnreachable, cause: err}
+	var engine *docker.EngineError
+	if errors.As(err, &engine) {
+		f.message, f.fix = printable(engine.Text), printable(engine.Hint)
+		return f
+	}
+	var lines []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		lines = append(lines, printable(line))
+	}
+	f.message = strings.Join(lines, "\n")
+	if strings.Contains(f.message, `unknown key "services"`) {
+		f.fix = "this looks like a compose file, which is not read in this version: start its services and leave out -f"
+	}
+	return f
 }
 
 // settings reads the configuration that a router here would start with.
@@ -79,7 +109,7 @@ func (p *program) collectors(s *config.Config, o *sourceOptions) ([]collector, e
 	if s.Providers.Docker.Enabled {
 		d, err := app.Docker(s, p.lookup("FAIRLEAD_CONTAINER_ID"), app.Logs{})
 		if err != nil {
-			return nil, failed("", "%v", err)
+			return nil, engineFailure(err)
 		}
 		list = append(list, d)
 	}

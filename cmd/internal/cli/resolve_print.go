@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,18 +38,23 @@ func (p *program) printRequest(r *resolved) {
 
 func (p *program) printVerdict(r *resolved) {
 	s := p.style(p.Out)
-	word := string(r.Outcome)
-	if r.Outcome == router.OutcomeServed && p.exit == router.ExitUnverified {
+	served := r.Outcome == router.OutcomeServed
+	word := strings.ReplaceAll(string(r.Outcome), "_", " ")
+	switch {
+	case served && r.Offline:
+		word = s.warn("would be served; not probed (offline)")
+	case served && p.exit == router.ExitUnverified:
 		word = s.warn("served, but nothing is verified")
-	} else {
-		word = s.state(word)
+	case served:
+		word = s.good(word)
+	default:
+		word = s.bad(word)
 	}
 	if r.Status != nil {
-		word += fmt.Sprintf(" (%d", *r.Status)
-		if r.Reason != nil && *r.Reason != "" {
-			word += " " + string(*r.Reason)
+		word += fmt.Sprintf(" (%d)", *r.Status)
+		if r.Reason != nil && *r.Reason != "" && *r.Reason != route.ReasonNoRoute {
+			word = strings.TrimSuffix(word, ")") + " " + string(*r.Reason) + ")"
 		}
-		word += ")"
 	}
 	p.say("\n%s", word)
 	_, _ = fmt.Fprint(p.Out, wrap(r.Explain, "  ", 110))
@@ -62,12 +68,13 @@ func (p *program) unverified(r *resolved) string {
 	switch {
 	case p.exit != router.ExitUnverified:
 		return ""
-	case r.Offline:
-		return "Backends are not probed (offline): whether one answers is known to a running router only."
 	case r.Reason != nil && *r.Reason == route.ReasonMisconfigured:
 		return "The route is closed until the label is right: no backend is asked."
 	case r.Outcome != router.OutcomeServed && r.Status != nil:
 		return fmt.Sprintf("Clients get %d; no backend is asked.", *r.Status)
+	}
+	if r.Offline {
+		return "Backends are not probed (offline): whether one answers is known to a running router only."
 	}
 	for i := range r.Rotation {
 		b := &r.Rotation[i]
@@ -109,14 +116,11 @@ func (p *program) printRotation(r *resolved) {
 	}
 	for i := range r.Rotation {
 		b := &r.Rotation[i]
-		name, next := b.Name, ""
-		if name == "" {
-			name = b.Backend
-		}
+		name, next := cmp.Or(b.Name, b.Backend), ""
 		if b.WouldPick {
 			next = "<- would be picked"
 		}
-		t.add(name, b.Address, string(b.State), yesNo(b.InRotation), string(b.Reason), next)
+		t.add(unless(b.Address, name), b.Address, string(b.State), yesNo(b.InRotation), string(b.Reason), next)
 		t.note(b.Explain)
 		for _, probe := range r.Probes {
 			if probe.Address == b.Address {
@@ -161,12 +165,20 @@ func (p *program) printLosers(r *resolved) {
 	if len(t.rows) == 0 {
 		return
 	}
-	if r.Entrypoint == nil {
-		p.heading("Nearest routes")
-	} else {
-		p.heading("Not chosen")
-	}
+	p.heading(losersTitle(r))
 	t.write(p.Out, "  ", p.style(p.Out))
+}
+
+func losersTitle(r *resolved) string {
+	if r.Entrypoint != nil {
+		return "Not chosen"
+	}
+	for i := range r.Candidates {
+		if f := r.Candidates[i].Failed; f != nil && f.Condition != "host" {
+			return "Why no route takes it"
+		}
+	}
+	return "Nearest routes"
 }
 
 func (p *program) printSuggestions(r *resolved) {

@@ -17,7 +17,7 @@ func (p *program) routeCommand() *cobra.Command {
 		Use:     "route",
 		Short:   "Routes: which are there, which one takes a request",
 		Example: "  fairlead route list\n  fairlead route resolve http://app.example.com/v1",
-		Args:    cobra.NoArgs,
+		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.resolveCommand(), p.routeListCommand())

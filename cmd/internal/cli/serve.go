@@ -76,7 +76,7 @@ func (p *program) serve(ctx context.Context, source config.Source) error {
 		ContainerID: p.lookup("FAIRLEAD_CONTAINER_ID"),
 	})
 	if err != nil {
-		return failed("", "%v", err)
+		return engineFailure(err)
 	}
 	if err := a.Run(ctx); err != nil {
 		var bind *app.BindError

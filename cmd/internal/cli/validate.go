@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"fairlead/provider/file"
 	"fairlead/router"
 	"fairlead/router/route"
 )
@@ -48,6 +50,11 @@ cannot be read.`,
 
 func (p *program) validate(ctx context.Context, o *validateOptions) error {
 	view, err := p.offline(ctx, &o.source)
+	var f *failure
+	var invalid *file.InvalidError
+	if errors.As(err, &f) && errors.As(err, &invalid) {
+		f.code = exitFailed // a mistake in what is validated, not in how it was asked
+	}
 	if err != nil {
 		return err
 	}

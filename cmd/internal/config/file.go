@@ -183,7 +183,7 @@ func (f *fileReader) set(l leaf, node ast.Node) error {
 func (l leaf) wrongType(got string) error {
 	want := map[string]string{
 		"yes/no": "true or false", "number": "a whole number", "duration": "a duration such as 10s",
-		"list": "a list such as [a, b]", "table": "name: value lines", "text": "a text; write it in quotes",
+		"list": "a list such as [a, b]", "table": "name: value lines", "text": "a text in quotes",
 	}[l.kind()]
 	return fmt.Errorf("must be %s, not %s", want, got)
 }
