@@ -2,6 +2,7 @@ package api
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"fairlead/router/route"
@@ -71,7 +72,7 @@ type HealthCheck struct {
 	UnhealthyThreshold int               `json:"unhealthy_threshold"`
 	HealthyThreshold   int               `json:"healthy_threshold"`
 	Headers            map[string]string `json:"headers"`
-	Host               *string           `json:"host"`
+	Host               *string           `json:"host"` // null: each backend's address
 	Initial            string            `json:"initial"`
 	InitialDelayMS     int64             `json:"initial_delay_ms"`
 }
@@ -142,13 +143,23 @@ func newHealthCheck(backends []route.Backend) *HealthCheck {
 		if c.Type != route.ProbeHTTP {
 			return out
 		}
-		out.Path, out.Host, out.Status = known(redactQuery(c.Path)), known(c.Host), newStatus(c.Status)
+		out.Path, out.Status = known(redactQuery(c.Path)), newStatus(c.Status)
+		if !derivedHost(&backends[i], c) {
+			out.Host = known(c.Host)
+		}
 		for _, h := range c.Headers {
 			out.Headers[h.Name] = route.Redacted
 		}
 		return out
 	}
 	return nil
+}
+
+// derivedHost reports whether a check's Host is nothing but the backend's address.
+func derivedHost(b *route.Backend, c *route.Check) bool {
+	address := route.JoinHostPort(b.Host, c.Port)
+	port := ":" + strconv.Itoa(int(c.Scheme.DefaultPort()))
+	return c.Host == address || c.Host == strings.TrimSuffix(address, port) && strings.HasSuffix(address, port)
 }
 
 // newStatus is a number where one status passes alone, as in Sōzune.

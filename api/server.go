@@ -41,12 +41,14 @@ type Server struct {
 	// boot tells this process apart from others in entity tags: generations begin
 	// anew with every start.
 	boot string
+	// closing bounds the end of running answers.
+	closing time.Duration
 }
 
 // New returns a Server and starts nothing. An entry of Hosts that is not a host is
 // ignored and logged.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, boot: bootID(), guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
+	s := &Server{cfg: cfg, boot: bootID(), closing: closeTimeout, guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
 	s.routes = s.endpoints()
 	return s
 }
@@ -87,7 +89,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("admin listener %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.closing)
 	defer cancel()
 	if err := srv.Shutdown(limit); err != nil {
 		_ = srv.Close() // cut what did not end in time
