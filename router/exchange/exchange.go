@@ -80,6 +80,10 @@ type Header interface {
 
 // Writer is the response's way to the client.
 type Writer interface {
+	// Duplex lets the response begin while the request body still comes; before any
+	// other method, where the body is passed on. A response that begins before the
+	// body ended then costs an HTTP/1 client its connection.
+	Duplex()
 	// Inform sends an interim response (1xx); it does nothing once the final head was
 	// sent or where the client's protocol has none.
 	Inform(status int, h Header)

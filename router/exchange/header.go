@@ -141,3 +141,21 @@ func HasToken(list, token string) bool {
 	}
 	return false
 }
+
+// IsToken reports whether s is a token (RFC 9110 section 5.6.2), as field names and
+// methods are.
+func IsToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x80 || c < 64 && tokenLow>>c&1 == 0 || c >= 64 && tokenHigh>>(c-64)&1 == 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// The token characters, by word of 64.
+const (
+	tokenLow  uint64 = (1<<10-1)<<'0' | 1<<'!' | 1<<'#' | 1<<'$' | 1<<'%' | 1<<'&' | 1<<'\'' | 1<<'*' | 1<<'+' | 1<<'-' | 1<<'.'
+	tokenHigh uint64 = (1<<26-1)<<('A'-64) | (1<<26-1)<<('a'-64) | 1<<('^'-64) | 1<<('_'-64) | 1<<('`'-64) | 1<<('|'-64) | 1<<('~'-64)
+)

@@ -112,6 +112,8 @@ func statusText(status int) (title, advice string) {
 	switch status {
 	case 400:
 		return "Bad Request", "The request is malformed."
+	case 401:
+		return "Unauthorized", "This address needs a login."
 	case 403:
 		return "Forbidden", "Access to this address is not allowed."
 	case 404:
@@ -122,6 +124,8 @@ func statusText(status int) (title, advice string) {
 		return "Request Timeout", "The request took too long to arrive."
 	case 413:
 		return "Content Too Large", "The request is too large."
+	case 429:
+		return "Too Many Requests", "Too many requests came from your address. Please wait a little."
 	case 431:
 		return "Request Header Fields Too Large", "The request line or the headers of the request are longer than this server accepts."
 	case 500:

@@ -72,9 +72,9 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode < 200 {
+	if err := checkHead(res); err != nil {
 		_ = res.Body.Close()
-		return nil, fmt.Errorf("the backend answered with status %d, which is no final one", res.StatusCode)
+		return nil, err
 	}
 	if t.tiesLogin(res.Header) {
 		t.up.single.Store(true)
@@ -82,6 +82,22 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 	}
 	return fromHTTP(res), nil
 }
+
+// checkHead refuses what net/http lets pass in a response head.
+func checkHead(res *http.Response) error {
+	if res.StatusCode < 200 {
+		return fmt.Errorf("the backend answered with status %d, which is no final one", res.StatusCode)
+	}
+	for name := range res.Header {
+		if !exchange.IsToken(name) {
+			return errors.New("the backend's response has a field whose name is not a token (RFC 9110 section 5.1)")
+		}
+	}
+	return nil
+}
+
+// maxInterim bounds the interim answers to one request.
+const maxInterim = 32
 
 // request builds the outgoing request: the client's path bytes, its Host, no header
 // that it did not send, except ours.
@@ -148,7 +164,7 @@ func (t *transport) setBody(req *http.Request, c *call) {
 
 // trace watches what the transport does for a call.
 func (c *call) trace() *httptrace.ClientTrace {
-	tries := 0
+	tries, interim := 0, 0
 	return &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			c.conn.answered.Store(false)
@@ -165,6 +181,9 @@ func (c *call) trace() *httptrace.ClientTrace {
 		},
 		GotFirstResponseByte: func() { c.conn.answered.Store(true) },
 		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			if interim++; interim > maxInterim {
+				return errors.New("the backend sent too many interim responses")
+			}
 			// 100 is sent by the front when the body is first read; 101 is not interim.
 			if code > http.StatusSwitchingProtocols {
 				c.inform(code, header(h))
@@ -233,7 +252,7 @@ func fromHTTP(res *http.Response) *response {
 func readUpgrade(c *call, nc net.Conn) (*response, error) {
 	limit := &io.LimitedReader{R: nc, N: int64(c.up.proxy.cfg.Limits.ResponseHeaderBytes)}
 	reader := bufio.NewReader(limit)
-	for range 6 {
+	for range maxInterim {
 		res, err := http.ReadResponse(reader, &http.Request{Method: c.x.Verb})
 		if err != nil {
 			if limit.N <= 0 {
@@ -254,7 +273,7 @@ func readUpgrade(c *call, nc net.Conn) (*response, error) {
 		out.body = closeBoth{res.Body, nc}
 		return out, nil
 	}
-	return nil, errors.New("malformed HTTP: too many interim responses")
+	return nil, errors.New("the backend sent too many interim responses")
 }
 
 // closeBoth closes a body and the connection it came on.

@@ -38,12 +38,16 @@ type rig struct {
 func (r *rig) Table() *router.Table { return r.table }
 
 type outcomes struct {
+	off  bool // for benchmarks
 	mu   sync.Mutex
 	list []route.Outcome
 }
 
 // Report implements Outcomes.
 func (o *outcomes) Report(out route.Outcome) {
+	if o.off {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.list = append(o.list, out)

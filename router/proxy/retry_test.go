@@ -267,7 +267,9 @@ func TestDialFailures(t *testing.T) {
 
 func dialing(err error) func(*Config) {
 	return func(c *Config) {
-		c.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, &net.OpError{Op: "dial", Err: err} }
+		c.Dial = func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: err}
+		}
 	}
 }
 
@@ -400,4 +402,3 @@ func TestWhyNothingServes(t *testing.T) {
 		t.Error("Retry-After where waiting does not help")
 	}
 }
-

@@ -124,7 +124,7 @@ func TestRefusedUpgrade(t *testing.T) {
 		case strings.Contains(s.line, "/hints"):
 			_, _ = io.WriteString(c, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
 		case strings.Contains(s.line, "/endless"):
-			_, _ = io.WriteString(c, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 20))
+			_, _ = io.WriteString(c, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 40))
 		case strings.Contains(s.line, "/garbage"):
 			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH\r\n\r\n")
 		case strings.Contains(s.line, "/large"):

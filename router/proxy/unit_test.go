@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +33,7 @@ type certPool = x509.CertPool
 func newTLSBackend(t *testing.T) (address string, roots *certPool) {
 	t.Helper()
 	return newTLSBackendFor(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Tls", r.TLS.ServerName+" "+r.TLS.NegotiatedProtocol+" "+r.Proto)
+		w.Header().Set("X-Tls", "name="+r.TLS.ServerName+" "+r.TLS.NegotiatedProtocol+" "+r.Proto)
 	}))
 }
 
@@ -40,7 +41,7 @@ func newTLSBackendFor(t *testing.T, h http.Handler) (address string, roots *cert
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = quietLog(New(Config{}))
-	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	roots = x509.NewCertPool()
