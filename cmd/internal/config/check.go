@@ -21,7 +21,11 @@ func (r *reader) check() {
 		r.contradiction("providers.docker.enabled", "no provider is left: nothing would ever be routed",
 			"enable Docker or set providers.file.path")
 	}
-	if c.HealthCheck.PerHost > c.HealthCheck.Concurrency {
+	switch {
+	case c.HealthCheck.PerHost <= c.HealthCheck.Concurrency:
+	case r.origins["healthCheck.perHost"] == "":
+		c.HealthCheck.PerHost = c.HealthCheck.Concurrency // only the default is too large
+	default:
 		r.contradiction("healthCheck.perHost", fmt.Sprintf("%d probes per host are more than healthCheck.concurrency permits in all (%d)",
 			c.HealthCheck.PerHost, c.HealthCheck.Concurrency), "raise the one or lower the other")
 	}

@@ -6,6 +6,9 @@ import "strings"
 func nearest(text string, candidates []string) string {
 	best, bestDistance := "", 1+min(3, (len(text)+1)/3)
 	for _, c := range candidates {
+		if a, b := strings.ToLower(text), strings.ToLower(c); min(len(a), len(b)) >= 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
+			return c
+		}
 		if d := distance(strings.ToLower(text), strings.ToLower(c)); d < bestDistance {
 			best, bestDistance = c, d
 		}
