@@ -156,7 +156,7 @@ func (s *applyStep) add(en *entry, rp *route.Placement) *placement {
 			p.inherit(twin)
 		}
 	}
-	p.shown = shownState(rp.Backend.Provider, p.active.status)
+	p.shown = shownState(&rp.Backend, p.active.status)
 	s.moves = append(s.moves, move{p, what, causeStart})
 	return p
 }
@@ -319,6 +319,7 @@ func (s *applyStep) remove(p *placement) {
 		s.part(p)
 	}
 	s.engine.decide(p)
+	s.engine.watch(p, false)
 }
 
 // removeUnnamed forgets what this Apply did not name, and checks without users.

@@ -89,7 +89,7 @@ func (e *Engine) send(n *notice) {
 
 // emit notes one step of a placement: one transition, even when several layers changed.
 func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
-	from, to := p.shown, shownState(p.backend().Provider, p.active.status)
+	from, to := p.shown, shownState(p.backend(), p.active.status)
 	if from == to && what == changeNone {
 		return
 	}
@@ -158,6 +158,9 @@ func (p *placement) cause(state route.State) (route.Kind, string) {
 	case route.StateDown:
 		return p.active.kind, p.active.message
 	case route.StateGated:
+		if p.backend().Provider == route.ProviderStarting {
+			return route.KindDockerStarting, "Docker's HEALTHCHECK is still starting, and dockerHealth=require waits for it"
+		}
 		return route.KindDockerUnhealthy, "Docker's HEALTHCHECK says unhealthy"
 	case route.StateLeaving:
 		return route.KindLeaving, "the container is stopping"

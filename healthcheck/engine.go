@@ -91,6 +91,7 @@ type Engine struct {
 	startups    map[string]*startup // by provider
 	settled     bool
 	schedule    schedule
+	fresh       fresh
 	stats       Stats
 	local       localFaults
 	views       viewCache
@@ -127,7 +128,8 @@ func New(cfg Config) *Engine {
 		ids:      map[string]*check{},
 		startups: map[string]*startup{},
 		schedule: newSchedule(cfg.Concurrency, cfg.PerHost),
-		reports:  reports{pending: map[route.PlacementKey]struct{}{}},
+		fresh:    fresh{wake: make(chan struct{}, 1)},
+		reports:  newReports(),
 	}
 }
 
@@ -145,12 +147,15 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer cancel(errStopping)
 	ticker := time.NewTicker(e.cfg.Tick)
 	defer ticker.Stop()
+	first := time.NewTimer(0)
+	defer first.Stop()
 
 	e.mu.Lock()
 	e.probing = probing
 	e.schedule.start(time.Now(), e.cfg.Tick)
 	e.mu.Unlock()
-	for e.tick(); ; e.tick() {
+	e.tick()
+	for {
 		select {
 		case <-ctx.Done():
 			e.mu.Lock()
@@ -160,6 +165,13 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.probes.Wait()
 			return nil
 		case <-ticker.C:
+			e.tick()
+			continue
+		case <-e.fresh.wake:
+		case <-first.C:
+		}
+		if wait := e.launchFresh(); wait > 0 {
+			first.Reset(wait)
 		}
 	}
 }
@@ -170,7 +182,8 @@ func (e *Engine) tick() {
 	e.mu.Lock()
 	now := time.Now()
 	e.schedule.advance(now, e.cfg.Tick)
-	e.expediteReported(reported, now)
+	e.expediteReported(reported.failed, now)
+	e.showProof(reported.proved)
 	e.endStartups(now)
 	e.collectDue(now)
 	e.launchWaiting(now)

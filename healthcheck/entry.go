@@ -3,6 +3,7 @@ package healthcheck
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"fairlead/router/route"
@@ -44,6 +45,9 @@ type placement struct {
 	last     *route.ProbeResult
 	history  []route.Transition
 	founding *startup // while the first verdict is awaited
+	// proof counts real requests that succeeded while it served unverified; nil
+	// unless it does.
+	proof *atomic.Int64
 }
 
 // backend is shorthand for the current settings.
@@ -64,9 +68,15 @@ func (p *placement) candidate() candidate {
 		initial:   p.rules.initial,
 		succeeded: p.active.succeeded,
 		serving:   p.active.serving,
-		founding:  p.founding != nil && !p.founding.over && p.active.fail == 0,
+		founding:  p.founding != nil && !p.founding.over && !p.refuted(),
 		wentBad:   p.active.wentBad,
 	}
+}
+
+// refuted reports whether a probe got a definite no. A timeout is none: at a start it
+// may well be due to the router's own haste.
+func (p *placement) refuted() bool {
+	return p.active.fail > 0 && p.active.kind != route.KindTimeout
 }
 
 // check is one stream of probes.
@@ -114,6 +124,12 @@ func (c *check) class() class {
 		return classDown
 	}
 	return classUp
+}
+
+// share is the part of the budgets that a probe of the check takes.
+func (c *check) share(cl class) share {
+	up := slices.ContainsFunc(c.users, func(p *placement) bool { return p.active.status == route.StateUp })
+	return share{host: c.target.Host, down: cl == classDown, unproven: !up}
 }
 
 // pace is the wait between launches in the check's present condition, and its name.

@@ -31,6 +31,9 @@ func (p *placement) story(h *route.BackendHealth) string {
 	case route.StateLeaving:
 		return "Out of rotation: the container is stopping; what is in flight may finish."
 	case route.StateGated:
+		if p.backend().Provider == route.ProviderStarting {
+			return "Out of rotation: Docker's HEALTHCHECK is still starting, and dockerHealth=require waits for its first success."
+		}
 		return "Out of rotation: Docker's HEALTHCHECK says unhealthy; it returns when Docker says healthy."
 	case route.StateDown:
 		return p.downStory(h)
@@ -106,11 +109,7 @@ func (p *placement) pendingStory(h *route.BackendHealth) string {
 	case route.OutInitialDown:
 		lead += "; it gets nothing before its first success (healthCheck.initial=down)"
 	case route.OutDockerStarting:
-		if p.backend().Docker == route.DockerHealthRequire {
-			lead += "; it gets nothing before Docker says healthy (dockerHealth=require)"
-		} else {
-			lead += "; verified backends serve meanwhile"
-		}
+		lead += "; verified backends serve meanwhile"
 	case route.OutBackupStandby:
 		lead += "; it is a backup, and primaries serve"
 	default:

@@ -16,6 +16,9 @@ func hint(p *placement) string {
 	if text == "" {
 		text = p.kindHint()
 	}
+	if p.suspicious() {
+		text = strings.TrimPrefix(text+fmt.Sprintf(". Over %d real requests succeeded meanwhile: the check itself is probably wrong", enoughProof), ". ")
+	}
 	if _, alike := p.entry.sameFailure(); alike {
 		text = strings.TrimPrefix(text+". All backends of the route fail alike: suspect the check's configuration first", ". ")
 	}

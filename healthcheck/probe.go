@@ -50,7 +50,7 @@ func (e *Engine) ask(ctx context.Context, t *task) (r Result) {
 func (e *Engine) finish(t *task, r *Result) {
 	e.mu.Lock()
 	now := time.Now()
-	e.schedule.release(t.class, t.check.target.Host)
+	e.schedule.book(t.share, -1)
 	e.stats.Probes++
 	switch {
 	case e.stopped || e.checks[t.check.key] != t.check || t.check.inFlight != t || t.check.seq != t.seq:

@@ -23,7 +23,8 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 	var members []route.Member
 	for i, p := range en.placements {
 		p.in, p.reason = d.in[i], d.reasons[i]
-		en.counts.add(shownState(p.backend().Provider, p.active.status), p.in)
+		en.counts.add(shownState(p.backend(), p.active.status), p.in)
+		e.watch(p, d.panic && p.in)
 		if p.in {
 			members = append(members, route.Member{Placement: p.current, Weight: max(p.backend().Weight, 1), Reason: p.reason})
 		}

@@ -17,8 +17,8 @@ type candidate struct {
 	initial   route.Initial
 	succeeded bool // a probe succeeded once
 	serving   bool // pending only because its check was just turned on
-	// founding: of the provider's first snapshot, not probed yet, and the router is
-	// still waiting for first verdicts.
+	// founding: of the provider's first snapshot, whose first verdicts the router
+	// still waits for, and not seen to fail.
 	founding bool
 	wentBad  time.Time
 }

@@ -14,6 +14,7 @@ type schedule struct {
 
 	running  int
 	down     int // probes of class 2
+	unproven int // probes of checks that nobody is up by, class 2 included
 	hosts    map[string]int
 	waiting  []due // sorted, what could not be launched at the last tick
 	scratch  []due
@@ -42,27 +43,33 @@ func (s *schedule) advance(now time.Time, tick time.Duration) {
 	s.lastTick = s.origin.Add(now.Sub(s.origin).Truncate(tick))
 }
 
-// room reports whether the budgets allow a probe (rule 3).
-func (s *schedule) room(c class, host string) bool {
-	return s.running < s.concurrency && s.hosts[host] < s.perHost &&
-		(c != classDown || s.down < max(s.concurrency/2, 1))
+// share is the budget that a probe counts in.
+type share struct {
+	host     string
+	down     bool // of class 2: at most half
+	unproven bool // nobody is up by the check: at most three quarters
 }
 
-func (s *schedule) take(c class, host string) {
-	s.running++
-	s.hosts[host]++
-	if c == classDown {
-		s.down++
-	}
+// room reports whether the budgets allow a probe (rule 3). The last quarter is for
+// checks that somebody is up by: thousands of dead newcomers, which are urgent as
+// long as they are pending, cannot delay them.
+func (s *schedule) room(h share) bool {
+	return s.running < s.concurrency && s.hosts[h.host] < s.perHost &&
+		(!h.down || s.down < max(s.concurrency/2, 1)) &&
+		(!h.unproven || s.unproven < max(s.concurrency*3/4, 1))
 }
 
-func (s *schedule) release(c class, host string) {
-	s.running--
-	if s.hosts[host]--; s.hosts[host] == 0 {
-		delete(s.hosts, host)
+// book adds n to what the shares use: 1 at a launch, -1 at its end.
+func (s *schedule) book(h share, n int) {
+	s.running += n
+	if s.hosts[h.host] += n; s.hosts[h.host] == 0 {
+		delete(s.hosts, h.host)
 	}
-	if c == classDown {
-		s.down--
+	if h.down {
+		s.down += n
+	}
+	if h.unproven {
+		s.unproven += n
 	}
 }
 
@@ -101,8 +108,8 @@ func (e *Engine) launchWaiting(now time.Time) {
 		}
 		switch {
 		case d.check.inFlight != nil, e.checks[d.check.key] != d.check, d.check.nextAt.After(now), !d.check.wanted():
-		case s.room(d.class, d.check.target.Host):
-			e.launch(d.check, d.class, now)
+		case s.room(d.check.share(d.class)):
+			e.launch(d.check, d.check.share(d.class), now)
 		default:
 			kept = append(kept, d)
 		}
@@ -114,7 +121,7 @@ func (e *Engine) launchWaiting(now time.Time) {
 // task is one probe on its way.
 type task struct {
 	check   *check
-	class   class
+	share   share
 	seq     uint64
 	started time.Time
 	tick    time.Time // on the grid: the next launch counts from it
@@ -124,13 +131,16 @@ type task struct {
 }
 
 // launch starts a probe.
-func (e *Engine) launch(c *check, cl class, now time.Time) {
+func (e *Engine) launch(c *check, h share, now time.Time) {
 	ctx, cancel := context.WithCancelCause(e.probing)
 	c.seq++
-	t := &task{check: c, class: cl, seq: c.seq, started: now, tick: e.schedule.lastTick, cancel: cancel}
+	t := &task{check: c, share: h, seq: c.seq, started: now, tick: e.schedule.lastTick, cancel: cancel}
 	c.inFlight, c.again, c.expedited = t, false, false
-	c.delay, c.dueSince = now.Sub(c.dueSince), time.Time{}
-	e.schedule.take(cl, c.target.Host)
+	c.delay = 0
+	if !c.dueSince.IsZero() {
+		c.delay, c.dueSince = now.Sub(c.dueSince), time.Time{}
+	}
+	e.schedule.book(h, 1)
 	e.touchCheck(c)
 	e.probes.Go(func() {
 		ctx, stop := context.WithDeadlineCause(ctx, now.Add(c.spec.Check.Timeout), errProbeDeadline)
@@ -163,15 +173,4 @@ func jitter(percent int, base time.Duration) time.Duration {
 		return 0
 	}
 	return rand.N(most + 1)
-}
-
-// spread books the first launches of new checks so that many do not start at once.
-func (e *Engine) spread(fresh []*check, now time.Time) {
-	most := min(e.cfg.StartupSpread, 10*time.Millisecond*time.Duration(len(fresh)))
-	for _, c := range fresh {
-		c.nextAt = now
-		if most > 0 {
-			c.nextAt = now.Add(rand.N(most))
-		}
-	}
 }

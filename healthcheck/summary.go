@@ -32,14 +32,18 @@ func (t *tally) add(state route.State, inRotation bool) {
 }
 
 // shownState is the state of a placement as the layers together give it: the
-// provider's word goes first, and its "starting" is pending whatever a probe says.
-func shownState(provider route.ProviderState, active route.State) route.State {
-	switch provider {
+// provider's word goes first, and its "starting" is pending whatever a probe says, or
+// gated out where it is required to end first.
+func shownState(b *route.Backend, active route.State) route.State {
+	switch b.Provider {
 	case route.ProviderLeaving:
 		return route.StateLeaving
 	case route.ProviderUnhealthy:
 		return route.StateGated
 	case route.ProviderStarting:
+		if b.Docker == route.DockerHealthRequire {
+			return route.StateGated
+		}
 		return route.StatePending
 	default:
 		return active
