@@ -77,19 +77,19 @@ func TestBehaviourAllUpAfterReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, nil)
 		l.net.set("10.0.0.1:80", accepts)
-		make := func(path string, weight int) *route.Entrypoint {
+		two := func(path string, weight int) *route.Entrypoint {
 			bad := backend("b", "10.0.0.2", httpCheck(path, nil))
 			bad.Weight = weight
 			return entrypoint("http_a", backend("a", "10.0.0.1", tcpCheck(nil)), bad)
 		}
-		l.apply(make("/old", 1))
+		l.apply(two("/old", 1))
 		l.run()
 		l.at(2500 * time.Millisecond)
 		since := l.want("http_a", "b", route.StateDown, false).Since
-		l.apply(make("/old", 5))
+		l.apply(two("/old", 5))
+		l.want("http_a", "b", route.StateDown, false)
+		l.apply(two("/new", 5))
 		b := l.want("http_a", "b", route.StateDown, false)
-		l.apply(make("/new", 5))
-		b = l.want("http_a", "b", route.StateDown, false)
 		if !b.Since.Equal(since) || b.Kind != route.KindConnectionRefused {
 			t.Errorf("since moved from %v to %v, kind %s", since, b.Since, b.Kind)
 		}

@@ -97,8 +97,9 @@ type Engine struct {
 	views       viewCache
 	deferred    []notice // of entrypoints, announced at the end of a step
 
-	// probing is the context of probes while Run runs; stopped is set when it ends.
-	probing context.Context
+	// start runs a probe under Run's context; nil until Run runs. stopped is set when
+	// Run ends.
+	start   func(probe func(context.Context)) context.CancelCauseFunc
 	stopped bool
 }
 
@@ -151,7 +152,14 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer first.Stop()
 
 	e.mu.Lock()
-	e.probing = probing
+	e.start = func(probe func(context.Context)) context.CancelCauseFunc {
+		ctx, cancel := context.WithCancelCause(probing)
+		e.probes.Go(func() {
+			defer cancel(nil)
+			probe(ctx)
+		})
+		return cancel
+	}
 	e.schedule.start(time.Now(), e.cfg.Tick)
 	e.mu.Unlock()
 	e.tick()

@@ -135,6 +135,7 @@ func (p *placement) uncheckedStory(h *route.BackendHealth) string {
 		return "Standing by as a backup; it is not probed (" + why + ")."
 	case route.InBackupActive:
 		return "In rotation as a backup because no primary is verified; it is not probed (" + why + ")."
+	default:
 	}
 	return "In rotation; it is not probed (" + why + "), so it counts as healthy."
 }

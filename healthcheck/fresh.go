@@ -42,6 +42,9 @@ func (e *Engine) launchFresh() time.Duration {
 	now := time.Now()
 	e.schedule.advance(now, e.cfg.Tick)
 	list := e.fresh.waiting
+	if e.stopped {
+		return 0
+	}
 	for len(list) > 0 {
 		c := list[0]
 		if wait := c.nextAt.Sub(now); wait > 0 {

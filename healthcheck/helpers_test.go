@@ -25,7 +25,6 @@ type fakeNet struct {
 	mu    sync.Mutex
 	start time.Time
 	nodes map[string]*fakeNode
-	loud  sync.WaitGroup
 }
 
 // fakeNode is one address.

@@ -2,6 +2,7 @@ package healthcheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -15,7 +16,7 @@ func (e *Engine) probe(ctx context.Context, t *task) Result {
 	spec := &t.check.spec
 	r := e.ask(ctx, t)
 	over := time.Since(t.started) - spec.Check.Timeout
-	failedAtDeadline := !r.OK && context.Cause(ctx) == errProbeDeadline
+	failedAtDeadline := !r.OK && errors.Is(context.Cause(ctx), errProbeDeadline)
 	if (over > 0 || failedAtDeadline) && r.Kind != route.KindLocalError && r.Kind != route.KindTimeout {
 		r.OK, r.Kind, r.clue = false, route.KindTimeout, clueNone
 		r.Message = "no answer in time"
@@ -36,12 +37,12 @@ func (e *Engine) ask(ctx context.Context, t *task) (r Result) {
 		if v := recover(); v != nil {
 			e.cfg.Log.Error().Str("check", t.check.id).Str("panic", fmt.Sprintf("%T", v)).
 				Bytes("stack", debug.Stack()).Msg("a prober panicked; please report this bug")
-			r = failed(route.KindConfigError, "the prober failed inside the router (a bug; the log has the stack)")
+			r = misconfigured("the prober failed inside the router (a bug; the log has the stack)", clueNone)
 		}
 	}()
 	p := e.probers[t.check.spec.Check.Type]
 	if p == nil {
-		return failed(route.KindConfigError, fmt.Sprintf("probes of type %q are not in this version", t.check.spec.Check.Type))
+		return misconfigured(fmt.Sprintf("probes of type %q are not in this version", t.check.spec.Check.Type), clueNone)
 	}
 	return p.Probe(ctx, t.check.target, &t.check.spec)
 }

@@ -68,9 +68,9 @@ func noPhases() route.Phases {
 	return route.Phases{DNS: -1, Connect: -1, TLS: -1, FirstByte: -1, Body: -1}
 }
 
-// failed makes a failure.
-func failed(kind route.Kind, message string) Result {
-	return Result{Kind: kind, Message: message, Phases: noPhases()}
+// misconfigured is the result of a probe that cannot be made as configured.
+func misconfigured(message string, c clue) Result {
+	return Result{Kind: route.KindConfigError, Message: message, Phases: noPhases(), clue: c}
 }
 
 // stopwatch measures the phases of a probe.

@@ -26,13 +26,11 @@ type httpProber struct {
 func (p *httpProber) Probe(ctx context.Context, target Target, spec *Spec) Result {
 	request, err := p.request(&spec.Check)
 	if err != nil {
-		return failed(route.KindConfigError, err.Error())
+		return misconfigured(err.Error(), clueNone)
 	}
 	secure, err := p.tlsConfig(spec)
 	if err != nil {
-		r := failed(route.KindConfigError, err.Error())
-		r.clue = clueMissingCA
-		return r
+		return misconfigured(err.Error(), clueMissingCA)
 	}
 	watch := &stopwatch{last: time.Now()}
 	conn, r := p.dialer.connect(ctx, target, watch)

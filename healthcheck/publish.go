@@ -113,5 +113,5 @@ const mostHistory = 20
 // remember appends without touching the slice that views may hold.
 func remember(history []route.Transition, t route.Transition) []route.Transition {
 	kept := history[max(0, len(history)-mostHistory+1):]
-	return append(kept[:len(kept):len(kept)], t)
+	return append(slices.Clip(kept), t)
 }

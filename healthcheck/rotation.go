@@ -103,14 +103,14 @@ func rotate(mode route.PanicMode, all []candidate) decision {
 
 // choose takes the primaries, or the backups, whose standing is accepted.
 func (d *decision) choose(all []candidate, places []standing, accept func(standing) bool, backups bool) bool {
-	any := false
+	found := false
 	for i := range all {
 		if accept(places[i]) && (all[i].weight == 0) == backups {
-			d.in[i], any = true, true
+			d.in[i], found = true, true
 		}
 	}
-	d.backups = any && backups
-	return any
+	d.backups = found && backups
+	return found
 }
 
 // unverifiedOnly names the tier by what it holds: without a verified member the

@@ -96,7 +96,7 @@ func (e *Engine) collectDue(now time.Time) {
 // launchWaiting launches what waits and has room. It runs at each tick and whenever
 // a slot is free again.
 func (e *Engine) launchWaiting(now time.Time) {
-	if e.probing == nil || e.stopped {
+	if e.start == nil || e.stopped {
 		return
 	}
 	s := &e.schedule
@@ -132,9 +132,8 @@ type task struct {
 
 // launch starts a probe.
 func (e *Engine) launch(c *check, h share, now time.Time) {
-	ctx, cancel := context.WithCancelCause(e.probing)
 	c.seq++
-	t := &task{check: c, share: h, seq: c.seq, started: now, tick: e.schedule.lastTick, cancel: cancel}
+	t := &task{check: c, share: h, seq: c.seq, started: now, tick: e.schedule.lastTick}
 	c.inFlight, c.again, c.expedited = t, false, false
 	c.delay = 0
 	if !c.dueSince.IsZero() {
@@ -142,11 +141,10 @@ func (e *Engine) launch(c *check, h share, now time.Time) {
 	}
 	e.schedule.book(h, 1)
 	e.touchCheck(c)
-	e.probes.Go(func() {
+	t.cancel = e.start(func(ctx context.Context) {
 		ctx, stop := context.WithDeadlineCause(ctx, now.Add(c.spec.Check.Timeout), errProbeDeadline)
 		r := e.probe(ctx, t)
 		stop()
-		cancel(nil)
 		e.finish(t, &r)
 	})
 }
