@@ -99,24 +99,32 @@ func checkHead(res *http.Response) error {
 // maxInterim bounds the interim answers to one request.
 const maxInterim = 32
 
+// outgoing is what a request needs of memory, in one piece.
+type outgoing struct {
+	call    *call
+	trace   httptrace.ClientTrace
+	url     url.URL
+	tries   int // connections that the transport took for it
+	interim int
+}
+
 // request builds the outgoing request: the client's path bytes, its Host, no header
 // that it did not send, except ours.
 func (t *transport) request(c *call) *http.Request {
 	x := c.x
-	req := (&http.Request{}).WithContext(httptrace.WithClientTrace(c.ctx, c.trace()))
-	req.Method, req.Host, req.URL = x.Verb, x.Authority, t.target(x)
+	o := &outgoing{call: c}
+	o.trace = httptrace.ClientTrace{GotConn: o.gotConn, GotFirstResponseByte: o.firstByte, Got1xxResponse: o.got1xx}
+	t.target(&o.url, x)
+	req := (&http.Request{}).WithContext(httptrace.WithClientTrace(c.ctx, &o.trace))
+	req.Method, req.Host, req.URL = x.Verb, x.Authority, &o.url
 	req.ProtoMajor, req.ProtoMinor = 1, 1
-	req.Header = make(http.Header, 20)
-	lines := make([]string, 0, 24) // the values, in one piece of memory
-	x.Outgoing(func(name, value string) {
-		key := http.CanonicalHeaderKey(name)
-		if have, ok := req.Header[key]; ok {
-			req.Header[key] = append(have, value)
-			return
-		}
-		lines = append(lines, value)
-		req.Header[key] = lines[len(lines)-1 : len(lines) : len(lines)]
-	})
+	size := len(x.Edits) + 8
+	if h, ok := x.Header.(header); ok {
+		size = len(x.Edits) + len(h)
+	}
+	req.Header = make(http.Header, size)
+	lines := make([]string, 0, size) // the values, in one piece of memory
+	x.Outgoing(func(name, value string) { lines = addLine(req.Header, lines, name, value) })
 	if _, sent := req.Header["User-Agent"]; !sent {
 		req.Header["User-Agent"] = nil // or the transport sends its own
 	}
@@ -162,35 +170,45 @@ func (t *transport) setBody(req *http.Request, c *call) {
 	}
 }
 
-// trace watches what the transport does for a call.
-func (c *call) trace() *httptrace.ClientTrace {
-	tries, interim := 0, 0
-	return &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) {
-			c.conn.answered.Store(false)
-			c.conn.reused.Store(info.Reused)
-			c.conn.conn = connOf(info.Conn)
-			if c.conn.conn != nil {
-				c.conn.before = c.conn.conn.written.Load()
-			}
-			// A second try goes over a fresh connection: a request that kills its
-			// backend must not be sent once for each pooled one.
-			if tries++; tries > 1 && info.Reused && info.Conn != nil && c.up.backend.Scheme != route.SchemeH2C {
-				_ = info.Conn.Close()
-			}
-		},
-		GotFirstResponseByte: func() { c.conn.answered.Store(true) },
-		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-			if interim++; interim > maxInterim {
-				return errors.New("the backend sent too many interim responses")
-			}
-			// 100 is sent by the front when the body is first read; 101 is not interim.
-			if code > http.StatusSwitchingProtocols {
-				c.inform(code, header(h))
-			}
-			return nil
-		},
+// addLine adds a field line to a header. The first value of a field lives in lines.
+func addLine(h http.Header, lines []string, name, value string) []string {
+	key := http.CanonicalHeaderKey(name)
+	if have, ok := h[key]; ok {
+		h[key] = append(have, value)
+		return lines
 	}
+	lines = append(lines, value)
+	h[key] = lines[len(lines)-1 : len(lines) : len(lines)]
+	return lines
+}
+
+// gotConn notes which connection the transport took.
+func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
+	at := &o.call.conn
+	at.answered.Store(false)
+	at.reused.Store(info.Reused)
+	if at.conn = connOf(info.Conn); at.conn != nil {
+		at.before = at.conn.written.Load()
+	}
+	// A second try goes over a fresh connection: a request that kills its backend
+	// must not be sent once for each pooled one.
+	if o.tries++; o.tries > 1 && info.Reused && info.Conn != nil && o.call.up.backend.Scheme != route.SchemeH2C {
+		_ = info.Conn.Close()
+	}
+}
+
+func (o *outgoing) firstByte() { o.call.conn.answered.Store(true) }
+
+// got1xx passes interim responses on. 100 is sent by the front when the body is
+// first read; 101 is not interim.
+func (o *outgoing) got1xx(code int, h textproto.MIMEHeader) error {
+	if o.interim++; o.interim > maxInterim {
+		return errors.New("the backend sent too many interim responses")
+	}
+	if code > http.StatusSwitchingProtocols {
+		o.call.inform(code, header(h))
+	}
+	return nil
 }
 
 func connOf(nc net.Conn) *conn {
@@ -203,18 +221,16 @@ func connOf(nc net.Conn) *conn {
 
 // target keeps the path as it is on the wire: Opaque is written untouched. Only a
 // path of two leading slashes would turn into an absolute form there.
-func (t *transport) target(x *exchange.Exchange) *url.URL {
-	u := &url.URL{Scheme: t.scheme, Host: "backend.invalid", RawQuery: x.RawQuery, ForceQuery: x.QueryMark}
+func (t *transport) target(u *url.URL, x *exchange.Exchange) {
+	*u = url.URL{Scheme: t.scheme, Host: "backend.invalid", RawQuery: x.RawQuery, ForceQuery: x.QueryMark}
 	if !strings.HasPrefix(x.Path.Forward, "//") {
 		u.Opaque = x.Path.Forward
-		return u
+		return
 	}
+	u.Path = x.Path.Forward
 	if decoded, err := url.PathUnescape(x.Path.Forward); err == nil {
 		u.Path, u.RawPath = decoded, x.Path.Forward
-	} else {
-		u.Path = x.Path.Forward
 	}
-	return u
 }
 
 // tiesLogin looks for schemes that authenticate the connection, not the request.

@@ -1,15 +1,12 @@
 package proxy
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"fairlead/router/exchange"
@@ -151,7 +148,7 @@ func (s *served) begin(w http.ResponseWriter, r *http.Request) {
 	x.Header, x.Length, x.Response = header(r.Header), r.ContentLength, &s.w
 	x.Peer, _ = netip.ParseAddrPort(r.RemoteAddr)
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
-		s.w.body = &incoming{rc: s.w.rc, source: r.Body, length: r.ContentLength, idle: s.w.idle}
+		s.w.body = &incoming{deadline: http.NewResponseController(w), source: r.Body, length: r.ContentLength, idle: s.w.idle}
 		x.Body, x.Trailer = s.w.body, trailer{r}
 	}
 }
@@ -166,78 +163,6 @@ func (s *served) end() (abort bool) {
 	s.w = writer{}
 	s.p.fronts.Put(s)
 	return abort
-}
-
-// incoming bounds the idle time of a request body; its total time is free. The
-// backend's adapter may still read it when the exchange is over: then it ends, and
-// leaves the connection's deadline alone.
-type incoming struct {
-	rc     http.ResponseController
-	source io.Reader
-	length int64
-	idle   time.Duration
-
-	mu    sync.Mutex
-	set   time.Time
-	read  int64
-	ended bool // all of the body was read, or cannot be
-	over  bool
-}
-
-// unwantedBody bounds the time that a client may go on sending a body to nobody.
-const unwantedBody = 2 * time.Second
-
-// Read implements io.Reader.
-func (b *incoming) Read(p []byte) (int, error) {
-	if !b.ready() {
-		return 0, errTaken
-	}
-	n, err := b.source.Read(p)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.read += int64(n)
-	b.ended = b.ended || errors.Is(err, io.EOF) || b.length >= 0 && b.read >= b.length
-	if b.ended && !b.over {
-		// What net/http reads in the background from here on has no deadline.
-		_ = b.rc.SetReadDeadline(time.Time{})
-	}
-	return n, err
-}
-
-func (b *incoming) ready() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.over {
-		return false
-	}
-	if at := time.Now(); at.Sub(b.set) > b.idle/16 {
-		b.set = at
-		_ = b.rc.SetReadDeadline(at.Add(b.idle))
-	}
-	return true
-}
-
-func (b *incoming) finish() {
-	b.unwanted()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.over = true
-}
-
-// unwanted bounds the time in which net/http reads the rest of a body away.
-func (b *incoming) unwanted() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.ended && !b.over {
-		_ = b.rc.SetReadDeadline(time.Now().Add(unwantedBody))
-	}
-}
-
-// unfinished reports whether some of the body is still to come.
-func (b *incoming) unfinished() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return !b.ended
 }
 
 // writer is the net/http side of a response.
@@ -288,15 +213,7 @@ func (w *writer) Head(status int, trailers []string, fields func(add func(name, 
 	w.deadline()
 	h := w.w.Header()
 	lines := make([]string, 0, 16) // the values, in one piece of memory
-	fields(func(name, value string) {
-		key := http.CanonicalHeaderKey(name)
-		if have, ok := h[key]; ok {
-			h[key] = append(have, value)
-			return
-		}
-		lines = append(lines, value)
-		h[key] = lines[len(lines)-1 : len(lines) : len(lines)]
-	})
+	fields(func(name, value string) { lines = addLine(h, lines, name, value) })
 	if status == http.StatusSwitchingProtocols {
 		w.upgrade = head101(h)
 		return
@@ -396,17 +313,4 @@ func (w *writer) Hijack() (net.Conn, io.Reader, error) {
 	}
 	_ = conn.SetDeadline(time.Time{})
 	return conn, bufferedFirst(rw.Reader, conn), nil
-}
-
-// bufferedFirst reads what was read ahead, then the connection itself.
-func bufferedFirst(r *bufio.Reader, conn net.Conn) io.Reader {
-	n := r.Buffered()
-	if n == 0 {
-		return conn
-	}
-	ahead, err := r.Peek(n)
-	if err != nil {
-		return conn
-	}
-	return io.MultiReader(strings.NewReader(string(ahead)), conn)
 }

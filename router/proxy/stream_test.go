@@ -392,28 +392,6 @@ func TestSlowRequestBody(t *testing.T) {
 	}
 }
 
-// TestSlowUploadIsNotTimedOut: while the body moves neither backendTimeout nor the
-// idle time of the body ends it.
-func TestSlowUploadIsNotTimedOut(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Timeouts.BodyIdle = 300 * time.Millisecond })
-	r.route("app.test", []string{serveHTTP(t, func(w http.ResponseWriter, req *http.Request) {
-		n, _ := io.Copy(io.Discard, req.Body)
-		_, _ = fmt.Fprint(w, n)
-	})}, func(e *route.Entrypoint) { e.Options.BackendTimeout = 300 * time.Millisecond })
-	r.start()
-	pr, pw := io.Pipe()
-	go func() {
-		for range 12 {
-			<-time.After(50 * time.Millisecond)
-			_, _ = pw.Write([]byte("x"))
-		}
-		_ = pw.Close()
-	}()
-	if res, body := r.do(r.request("POST", "app.test", "/", pr)); res.StatusCode != 200 || body != "12" {
-		t.Errorf("%d %q", res.StatusCode, body)
-	}
-}
-
 func TestBackendTimeout(t *testing.T) {
 	r := newRig(t)
 	entry := r.route("app.test", []string{serveHTTP(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })},

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net"
@@ -178,4 +179,17 @@ func (u *upstream) sendUpgrade(c *call) (*response, *failure) {
 		return nil, failed(c, err)
 	}
 	return res, nil
+}
+
+// bufferedFirst reads what was read ahead, then the connection itself.
+func bufferedFirst(r *bufio.Reader, conn net.Conn) io.Reader {
+	n := r.Buffered()
+	if n == 0 {
+		return conn
+	}
+	ahead, err := r.Peek(n)
+	if err != nil {
+		return conn
+	}
+	return io.MultiReader(strings.NewReader(string(ahead)), conn)
 }
