@@ -83,13 +83,22 @@ func unreadable(err error) error {
 	return f
 }
 
+// load reads the settings. A file that cannot be read is no mistake in the usage.
+func load(source config.Source) (config.Loaded, error) {
+	loaded, err := config.Load(source)
+	if err != nil && config.AsProblems(err) == nil {
+		err = failed("", "%v", err)
+	}
+	return loaded, err
+}
+
 // settings reads the configuration that a router here would start with.
 func (p *program) settings(o *sourceOptions) (*config.Config, error) {
 	source := config.Source{Path: o.config, Env: p.Env}
 	if o.docker != "" {
 		source.Flags = map[string]config.Flag{"providers.docker.endpoint": {Name: "--docker", Value: o.docker}}
 	}
-	loaded, err := config.Load(source)
+	loaded, err := load(source)
 	if err != nil {
 		return nil, err
 	}

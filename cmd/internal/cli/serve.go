@@ -62,7 +62,7 @@ at once. Exit codes: 0 everything ended in time, 1 otherwise.`,
 }
 
 func (p *program) serve(ctx context.Context, source config.Source) error {
-	loaded, err := config.Load(source)
+	loaded, err := load(source)
 	if err != nil {
 		return err
 	}

@@ -101,9 +101,6 @@ func newReport(v *router.View) report {
 	r := report{Entrypoints: []reportedRoute{}, Findings: []finding{}, Rejected: slices.Clone(v.Rejected)}
 	names := candidateNames(v)
 	told := map[route.Diagnostic]bool{}
-	if len(v.Global) > 0 {
-		r.Findings = append(r.Findings, finding{"all of it", slices.Clone(v.Global)})
-	}
 	for _, c := range v.Candidates {
 		about := short(c.CandidateID)
 		if name := names[c.CandidateID]; name != "" {
@@ -113,6 +110,10 @@ func newReport(v *router.View) report {
 		for _, d := range c.Diagnostics {
 			told[d] = true
 		}
+	}
+	slices.SortStableFunc(r.Findings, func(a, b finding) int { return strings.Compare(a.About, b.About) })
+	if len(v.Global) > 0 {
+		r.Findings = slices.Insert(r.Findings, 0, finding{"all of it", slices.Clone(v.Global)})
 	}
 	for i := range v.Entrypoints {
 		e := &v.Entrypoints[i]
