@@ -52,7 +52,12 @@ func (s *server) who(w http.ResponseWriter, r *http.Request) {
 // health answers 200 or 503; POST ok=0 or ok=1 flips it.
 func (s *server) health(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
-		s.healthy.Store(r.FormValue("ok") != "0")
+		ok := r.FormValue("ok")
+		if ok != "0" && ok != "1" {
+			http.Error(w, "ok must be 0 or 1", http.StatusBadRequest)
+			return
+		}
+		s.healthy.Store(ok == "1")
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

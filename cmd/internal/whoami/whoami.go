@@ -29,7 +29,8 @@ type Config struct {
 	RequireAuth string        // the Authorization that /require-auth wants
 }
 
-// Main runs the workload until TERM and returns the exit code.
+// Main runs the workload until TERM and returns the exit code: 0 after TERM, 1 when
+// it could not serve, 3 for wrong arguments.
 func Main(args []string, stdout, stderr io.Writer, getenv func(string) string) int {
 	cfg, err := parse(args, stderr, getenv)
 	if errors.Is(err, flag.ErrHelp) {
@@ -62,30 +63,48 @@ func Main(args []string, stdout, stderr io.Writer, getenv func(string) string) i
 }
 
 func parse(args []string, stderr io.Writer, getenv func(string) string) (Config, error) {
-	var cfg Config
-	host, _ := os.Hostname()
-	name := host
+	cfg := Config{Port: 80}
+	cfg.Name, _ = os.Hostname()
 	if v := getenv("NAME"); v != "" {
-		name = v
+		cfg.Name = v
 	}
-	port := 80
-	if v, err := strconv.Atoi(getenv("PORT")); err == nil {
-		port = v
+	var err error
+	if v := getenv("PORT"); v != "" {
+		if cfg.Port, err = strconv.Atoi(v); err != nil {
+			return cfg, complain(stderr, "PORT must be a number, not %q", v)
+		}
 	}
-	delay, _ := time.ParseDuration(getenv("START_DELAY"))
+	if v := getenv("START_DELAY"); v != "" {
+		if cfg.StartDelay, err = time.ParseDuration(v); err != nil {
+			return cfg, complain(stderr, "START_DELAY must be a duration such as 2s, not %q", v)
+		}
+	}
 	f := flag.NewFlagSet("whoami", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.IntVar(&cfg.Port, "port", port, "port to listen on (or PORT)")
-	f.StringVar(&cfg.Name, "name", name, "name in answers (or NAME)")
-	f.DurationVar(&cfg.StartDelay, "start-delay", delay, "wait before listening (or START_DELAY)")
+	f.IntVar(&cfg.Port, "port", cfg.Port, "port to listen on (or PORT)")
+	f.StringVar(&cfg.Name, "name", cfg.Name, "name in answers (or NAME)")
+	f.DurationVar(&cfg.StartDelay, "start-delay", cfg.StartDelay, "wait before listening (or START_DELAY)")
 	f.BoolVar(&cfg.IgnoreTerm, "ignore-term", false, "ignore SIGTERM")
 	f.DurationVar(&cfg.Drain, "drain", 5*time.Second, "time for accepted requests after SIGTERM")
 	f.BoolVar(&cfg.Unhealthy, "unhealthy", getenv("UNHEALTHY") == "1", "/health begins with 503 (or UNHEALTHY=1)")
 	f.StringVar(&cfg.RequireAuth, "require-auth", "", "value of Authorization that /require-auth wants")
-	return cfg, f.Parse(args)
+	if err := f.Parse(args); err != nil {
+		return cfg, err
+	}
+	if cfg.Port < 0 || cfg.Port > 65535 {
+		return cfg, complain(stderr, "-port must be 0 to 65535, not %d", cfg.Port)
+	}
+	return cfg, nil
 }
 
-// Run serves until ctx ends and finishes the requests it accepted.
+func complain(stderr io.Writer, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	_, _ = fmt.Fprintf(stderr, "whoami: %v\n", err)
+	return err
+}
+
+// Run serves until ctx ends and finishes the requests it accepted, for as long as
+// Drain allows; then it cuts them. It closes the listener.
 func Run(ctx context.Context, cfg Config, l net.Listener) error {
 	s := &server{cfg: cfg, stopping: make(chan struct{})}
 	s.healthy.Store(!cfg.Unhealthy)
