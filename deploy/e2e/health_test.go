@@ -141,15 +141,20 @@ func TestSingleFailingKeepsTraffic(t *testing.T) {
 func TestSecretsOfAProbe(t *testing.T) {
 	const canary = "Bearer c4nary-t0ken-e2e"
 	s := newSite(t)
-	labels := append(checked("/headers?key=c4nary-query"),
+	s.run("app", append(checked("/headers?key=c4nary-query"),
 		"http.app.healthCheck.port=9000", "http.app.healthCheck.headers.Authorization="+canary,
-		"http.app.headers.request.X-Key=c4nary-header", "http.app.auth.basic=bob:c4nary-hash")
-	s.runWith("app", labels, nil)
-	probe := s.run("probe", []string{}, "-log-headers")
-	_ = probe
-	target := s.run("target", append(labelsWithPort(labels), "http.app.matchQuery=key:c4nary-match"))
-	_ = target
-	s.eventually(10*time.Second, "the entrypoint exists", func() error { _, err := s.entrypoint("http_app"); return err })
+		"http.app.headers.X-Key=c4nary-header", "http.app.matchQuery=key:c4nary-match",
+		"http.app.forwardAuth.address=http://bob:c4nary-user@auth.example/", "http.app.auth.basic=bob:c4nary-hash"))
+	s.eventually(15*time.Second, "the probe failed once", func() error {
+		e, err := s.entrypoint("http_app")
+		if err == nil && (len(e.Backends) != 1 || e.Backends[0].State != "down") {
+			err = fmt.Errorf("%+v", e.Backends)
+		}
+		return err
+	})
+	if _, err := s.get("app.localhost", "/?key=c4nary-match"); err != nil {
+		t.Fatal(err)
+	}
 
 	var all strings.Builder
 	for _, path := range []string{"/health", "/healthy", "/ready", "/me", "/entrypoints", "/entrypoints/http_app", "/entrypoints/http_app/backends",
@@ -172,10 +177,6 @@ func TestSecretsOfAProbe(t *testing.T) {
 	}
 }
 
-func labelsWithPort(labels []string) []string {
-	return append([]string{}, labels...)
-}
-
 // TestProbeArrivesOnItsOwnPort asks a backend that records what it was asked.
 func TestProbeArrivesOnItsOwnPort(t *testing.T) {
 	s := newSite(t)
@@ -183,7 +184,6 @@ func TestProbeArrivesOnItsOwnPort(t *testing.T) {
 	main := s.run("main", []string{"enable=true", "http.app.host=app.localhost", "http.app.port=8080",
 		"http.app.healthCheck.path=/require-auth", "http.app.healthCheck.status=200", "http.app.healthCheck.port=9000",
 		"http.app.healthCheck.interval=1s", "http.app.healthCheck.initialDelay=0", "http.app.healthCheck.headers.Authorization=Bearer arrives"})
-	s.n++
 	side := mustDocker(t, "run", "-d", "--label", mark, "--network", "container:"+main, image, "whoami", "-port", "9000", "-name", "side", "-require-auth", "Bearer arrives")
 	t.Cleanup(func() { _, _ = docker("rm", "-f", side) })
 	s.eventually(10*time.Second, "the probe on port 9000 with the header succeeds", func() error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -39,11 +40,14 @@ func TestTopologies(t *testing.T) {
 	if err != nil || len(e.Backends) != 1 || e.Backends[0].Address != inside+":8080" {
 		t.Errorf("network label: %v %+v, want %s", err, e.Backends, inside)
 	}
-	_, body, err := s.getAdmin("/diagnostics")
 	for _, want := range []string{"E106", "E107"} {
-		if err != nil || !strings.Contains(string(body), want) {
-			t.Errorf("no %s in /diagnostics: %v %s", want, err, body)
-		}
+		s.eventually(3*time.Second, want+" in /diagnostics", func() error {
+			_, body, err := s.getAdmin("/diagnostics")
+			if err == nil && !strings.Contains(string(body), want) {
+				err = fmt.Errorf("%s", body)
+			}
+			return err
+		})
 	}
 }
 
@@ -105,7 +109,13 @@ func TestConflictingLabels(t *testing.T) {
 func TestEveryLabelWrong(t *testing.T) {
 	s := newSite(t)
 	s.run("good", []string{"enable=true", "http.good.host=good.localhost", "http.good.port=8080"})
-	s.waitFor("good.localhost", 200, "good")
+	s.eventually(10*time.Second, "good is verified", func() error {
+		e, err := s.entrypoint("http_good")
+		if err == nil && (len(e.Backends) != 1 || e.Backends[0].State != "up") {
+			err = fmt.Errorf("%+v", e.Backends)
+		}
+		return err
+	})
 	before, err := s.entrypoint("http_good")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +136,7 @@ func TestEveryLabelWrong(t *testing.T) {
 	})
 	s.waitFor("good.localhost", 200, "good")
 	after, err := s.entrypoint("http_good")
-	if err != nil || fmt.Sprint(before) != fmt.Sprint(after) {
+	if err != nil || !reflect.DeepEqual(before, after) {
 		t.Errorf("the neighbour changed: %v\n%+v\n%+v", err, before, after)
 	}
 	var report struct {

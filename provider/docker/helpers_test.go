@@ -85,8 +85,10 @@ func (r *running) until(what string, ok func(route.Snapshot) bool) route.Snapsho
 		select {
 		case <-r.out.Ready():
 			if s, there := r.out.Take(); there {
+				if !equal(r.last, s, true) { // news, not only a later read
+					r.puts++
+				}
 				r.last = s
-				r.puts++
 			}
 		case <-deadline:
 			r.t.Fatalf("waited in vain for %s; the last snapshot is %s", what, describeSnapshot(r.last))

@@ -8,6 +8,9 @@ const (
 	quietTime = 100 * time.Millisecond
 	// longestWait bounds the collecting of additions.
 	longestWait = time.Second
+	// answerWait bounds how long additions wait, after the quiet time, for containers that
+	// the engine is slow to describe: what is known goes out, the slow ones follow.
+	answerWait = 50 * time.Millisecond
 	// removalWait bounds how long a removal waits for additions already announced.
 	removalWait = 20 * time.Millisecond
 	// firstSyncWait bounds how long the first snapshot waits for containers that the
@@ -70,11 +73,12 @@ func (p *pace) deadline(pending bool) time.Time {
 		}
 	}
 	if !p.first.IsZero() {
-		limit := p.first.Add(longestWait)
-		if quiet := p.last.Add(quietTime); !pending && quiet.Before(limit) {
-			limit = quiet
+		quiet := p.last.Add(quietTime)
+		if pending {
+			quiet = quiet.Add(answerWait)
 		}
-		earlier(limit)
+		earlier(quiet)
+		earlier(p.first.Add(longestWait))
 	}
 	if sync := p.syncDeadline(pending); !sync.IsZero() {
 		earlier(sync)

@@ -204,13 +204,23 @@ func (b *bubble) next(limit time.Duration) time.Duration {
 	began := time.Now()
 	timer := time.NewTimer(limit + time.Nanosecond)
 	defer timer.Stop()
-	select {
-	case <-b.out.Ready():
-	case <-timer.C:
-		b.t.Fatalf("no snapshot within %v; the last one is %s", limit, describeSnapshot(b.last))
+	for {
+		select {
+		case <-b.out.Ready():
+		case <-timer.C:
+			b.t.Fatalf("no snapshot within %v; the last one is %s", limit, describeSnapshot(b.last))
+		}
+		if s, news := b.take(); news {
+			b.last = s
+			return time.Since(began)
+		}
 	}
-	b.last, _ = b.out.Take()
-	return time.Since(began)
+}
+
+// take returns what was put; news is false when only the time of the read differs.
+func (b *bubble) take() (s route.Snapshot, news bool) {
+	s, _ = b.out.Take()
+	return s, !equal(b.last, s, true)
 }
 
 // none checks that no snapshot comes for a while.
@@ -218,11 +228,15 @@ func (b *bubble) none(d time.Duration) {
 	b.t.Helper()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	select {
-	case <-b.out.Ready():
-		s, _ := b.out.Take()
-		b.t.Fatalf("unexpected snapshot %s\nafter %s", describeSnapshot(s), describeSnapshot(b.last))
-	case <-timer.C:
+	for {
+		select {
+		case <-b.out.Ready():
+			if s, news := b.take(); news {
+				b.t.Fatalf("unexpected snapshot %s\nafter %s", describeSnapshot(s), describeSnapshot(b.last))
+			}
+		case <-timer.C:
+			return
+		}
 	}
 }
 
@@ -563,5 +577,19 @@ func TestOrderOfSurveysAndAnswersDoesNotMatter(t *testing.T) {
 		m.begin("b", func(c *inspected) { c.Networks = nets("never-listed=10.0.0.3") })
 		b.next(quietTime)
 		b.is("http_b", "b=10.0.0.3:80(present)")
+	})
+}
+
+func TestReadsOfAQuietEngineAreSaid(t *testing.T) {
+	inBubble(t, nil, func(b *bubble) {
+		b.next(time.Second)
+		first := b.last.Status.LastSync
+		timer := time.NewTimer(resyncInterval + time.Second)
+		defer timer.Stop()
+		<-timer.C
+		s, news := b.take()
+		if news || !s.Status.LastSync.After(first) {
+			t.Errorf("after a minute without news: last read at %v, the first one at %v", s.Status.LastSync, first)
+		}
 	})
 }
