@@ -152,7 +152,7 @@ func TestBadResponses(t *testing.T) {
 				}
 				return
 			}
-			if res.StatusCode != 200 {
+			if res.StatusCode != http.StatusOK {
 				t.Errorf("status %d %v: net/http refuses it now, remove the native mark", res.StatusCode, res.Header)
 			}
 		})
@@ -178,7 +178,7 @@ func TestUnsolicitedBytesSpoilAConnection(t *testing.T) {
 	r.start()
 	for range 5 {
 		res, body := r.get("app.test", "/")
-		if res.StatusCode != 200 || body != "ok" || res.Header.Get("X-Smuggled") != "" {
+		if res.StatusCode != http.StatusOK || body != "ok" || res.Header.Get("X-Smuggled") != "" {
 			t.Fatalf("%d %q %v", res.StatusCode, body, res.Header)
 		}
 	}

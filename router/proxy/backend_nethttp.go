@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 
 	"fairlead/router/exchange"
@@ -76,7 +77,7 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 		_ = res.Body.Close()
 		return nil, err
 	}
-	if t.tiesLogin(res.Header) {
+	if tiesLogin(res.Header) {
 		t.up.single.Store(true)
 		t.pooled.CloseIdleConnections() // nothing becomes idle there again
 	}
@@ -234,13 +235,8 @@ func (t *transport) target(u *url.URL, x *exchange.Exchange) {
 }
 
 // tiesLogin looks for schemes that authenticate the connection, not the request.
-func (t *transport) tiesLogin(h http.Header) bool {
-	for _, challenge := range h["Www-Authenticate"] {
-		if ownsConnection(challenge) {
-			return true
-		}
-	}
-	return false
+func tiesLogin(h http.Header) bool {
+	return slices.ContainsFunc(h["Www-Authenticate"], ownsConnection)
 }
 
 func ownsConnection(challenge string) bool {
@@ -269,7 +265,7 @@ func readUpgrade(c *call, nc net.Conn) (*response, error) {
 	limit := &io.LimitedReader{R: nc, N: int64(c.up.proxy.cfg.Limits.ResponseHeaderBytes)}
 	reader := bufio.NewReader(limit)
 	for range maxInterim {
-		res, err := http.ReadResponse(reader, &http.Request{Method: c.x.Verb})
+		res, err := http.ReadResponse(reader, &http.Request{Method: c.x.Verb}) //nolint:bodyclose // relay closes it; interim answers and 101 have none
 		if err != nil {
 			if limit.N <= 0 {
 				err = errHeadTooLong

@@ -18,7 +18,7 @@ func TestServesARequest(t *testing.T) {
 	r.start()
 	for range 3 {
 		res, body := r.do(r.request("POST", "app.test:8080", "/a%2Fb//c?x=1&y", strings.NewReader("you")))
-		if res.StatusCode != 200 || body != "hello you" || res.Header.Get("X-Saw") != "POST /a%2Fb//c?x=1&y app.test:8080" {
+		if res.StatusCode != http.StatusOK || body != "hello you" || res.Header.Get("X-Saw") != "POST /a%2Fb//c?x=1&y app.test:8080" {
 			t.Errorf("%d %q %v", res.StatusCode, body, res.Header)
 		}
 	}

@@ -2,11 +2,8 @@ package proxy
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -23,9 +20,8 @@ import (
 // h2client speaks HTTP/2 with prior knowledge to the rig.
 func h2client(t *testing.T) *http.Client {
 	t.Helper()
-	tr := &http2.Transport{AllowHTTP: true, DisableCompression: true, DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, addr)
-	}}
+	tr := &http.Transport{DisableCompression: true, Protocols: new(http.Protocols)}
+	tr.Protocols.SetUnencryptedHTTP2(true)
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
 }
@@ -123,7 +119,7 @@ func TestGRPC(t *testing.T) {
 	}
 
 	res = r.grpc(t, "/svc/Fail", bytes.NewReader(frame("x")))
-	if res.StatusCode != 200 || res.Header.Get("Grpc-Status") != "5" || res.Header.Get("Grpc-Message") != "no such thing" {
+	if res.StatusCode != http.StatusOK || res.Header.Get("Grpc-Status") != "5" || res.Header.Get("Grpc-Message") != "no such thing" {
 		t.Errorf("trailers-only: %d %v", res.StatusCode, res.Header)
 	}
 	if len(r.outcomes.all()) != 2 {
@@ -133,7 +129,7 @@ func TestGRPC(t *testing.T) {
 	entry.Cell.Store(&route.Rotation{Reason: route.ReasonAllUnhealthy})
 	res = r.grpc(t, "/svc/Echo", bytes.NewReader(frame("x")))
 	body, err := io.ReadAll(res.Body)
-	if res.StatusCode != 200 || res.Header.Get("Grpc-Status") != "14" || len(body) != 0 || err != nil {
+	if res.StatusCode != http.StatusOK || res.Header.Get("Grpc-Status") != "14" || len(body) != 0 || err != nil {
 		t.Errorf("ours: %d %v %q %v", res.StatusCode, res.Header, body, err)
 	}
 	if !strings.Contains(res.Header.Get("Proxy-Status"), "all_unhealthy") {
@@ -185,7 +181,7 @@ func TestHTTP1InFrontOfH2C(t *testing.T) {
 	})})
 	r.start()
 	for range 2 {
-		if res, body := r.do(r.request("POST", "app.test", "//a/b?x", strings.NewReader("hi"))); res.StatusCode != 200 || body != "HTTP/2.0 app.test //a/b?x hi" {
+		if res, body := r.do(r.request("POST", "app.test", "//a/b?x", strings.NewReader("hi"))); res.StatusCode != http.StatusOK || body != "HTTP/2.0 app.test //a/b?x hi" {
 			t.Errorf("%d %q", res.StatusCode, body)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -304,12 +303,4 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		}
 		<-time.After(2 * time.Millisecond)
 	}
-}
-
-func prefixes(list ...string) []netip.Prefix {
-	var all []netip.Prefix
-	for _, p := range list {
-		all = append(all, netip.MustParsePrefix(p))
-	}
-	return all
 }

@@ -164,7 +164,7 @@ func TestLateDialIsNotKept(t *testing.T) {
 	r.start()
 	done := r.inBackground("GET", "app.test", "/")
 	<-dialing
-	if a := <-done; a.res == nil || a.res.StatusCode != 504 {
+	if a := <-done; a.res == nil || a.res.StatusCode != http.StatusGatewayTimeout {
 		t.Errorf("%+v", a)
 	}
 	up := placement(entry, 0).Upstream.(*upstream)

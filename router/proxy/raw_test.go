@@ -311,12 +311,10 @@ func (r *rig) closedAfter(t *testing.T, row *rawRow, c net.Conn, reader *bufio.R
 	if _, err := io.WriteString(c, probe); err != nil {
 		return true
 	}
-	for {
-		res, err := http.ReadResponse(reader, nil)
-		if err != nil {
-			return true
-		}
-		_, _ = io.Copy(io.Discard, res.Body)
-		return res.StatusCode != 200
+	res, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		return true
 	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	return res.StatusCode != http.StatusOK
 }

@@ -26,7 +26,8 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	active := &active{}
 	server := p.newServer(requests, active)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	var accepting sync.WaitGroup
+	accepting.Go(func() { served <- server.Serve(l) })
 	select {
 	case err := <-served:
 		return fmt.Errorf("serving %s: %w", l.Addr(), err)
@@ -36,7 +37,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serving %s: %w", l.Addr(), err)
 	}
 	err := p.shutDown(requests, server, active)
-	<-served
+	accepting.Wait()
 	cut()
 	active.wait()
 	return err

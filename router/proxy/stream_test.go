@@ -125,7 +125,7 @@ func TestUploadsAndDownloadsInLittleMemory(t *testing.T) {
 	r.route("app.test", []string{serveHTTP(t, func(w http.ResponseWriter, req *http.Request) {
 		n, err := checkPattern(req.Body)
 		if err != nil || n != size {
-			http.Error(w, fmt.Sprint(n, err), 500)
+			http.Error(w, fmt.Sprint(n, err), http.StatusInternalServerError)
 			return
 		}
 		if req.ContentLength >= 0 {
@@ -341,7 +341,7 @@ func TestEarlyAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != 413 || string(body) != "big" || !res.Close {
+	if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge || string(body) != "big" || !res.Close {
 		t.Errorf("%d %q close %v, %v", res.StatusCode, body, res.Close, err)
 	}
 	for range 3 {
@@ -542,10 +542,10 @@ func TestAnswersWithoutBody(t *testing.T) {
 	if res, _ := r.do(r.request("HEAD", "app.test", "/", nil)); res.ContentLength != 77 || res.Header.Get("Content-Type") != "text/x" {
 		t.Errorf("HEAD: %d %v", res.ContentLength, res.Header)
 	}
-	if res, _ := r.get("app.test", "/204"); res.StatusCode != 204 || res.Header.Get("X-A") != "b" {
+	if res, _ := r.get("app.test", "/204"); res.StatusCode != http.StatusNoContent || res.Header.Get("X-A") != "b" {
 		t.Errorf("204: %d %v", res.StatusCode, res.Header)
 	}
-	if res, _ := r.get("app.test", "/304"); res.StatusCode != 304 || res.Header.Get("ETag") != `"x"` {
+	if res, _ := r.get("app.test", "/304"); res.StatusCode != http.StatusNotModified || res.Header.Get("ETag") != `"x"` {
 		t.Errorf("304: %d %v", res.StatusCode, res.Header)
 	}
 }

@@ -93,7 +93,7 @@ func TestTunnelHalfClose(t *testing.T) {
 	br := bufio.NewReader(c)
 	_, _ = io.WriteString(c, upgradeRequest+"sent ahead, ")
 	res, err := http.ReadResponse(br, nil)
-	if err != nil || res.StatusCode != 101 || !strings.EqualFold(res.Header.Get("Upgrade"), "websocket") || res.Header.Get("Connection") != "Upgrade" {
+	if err != nil || res.StatusCode != http.StatusSwitchingProtocols || !strings.EqualFold(res.Header.Get("Upgrade"), "websocket") || res.Header.Get("Connection") != "Upgrade" {
 		t.Fatalf("%v %v", res, err)
 	}
 	hello := make([]byte, 5)
@@ -133,7 +133,7 @@ func TestRefusedUpgrade(t *testing.T) {
 		_, _ = io.WriteString(c, strings.Replace(upgradeRequest, "/t", path, 1))
 		br := bufio.NewReader(c)
 		res, err := http.ReadResponse(br, nil)
-		for err == nil && res.StatusCode == 103 {
+		for err == nil && res.StatusCode == http.StatusEarlyHints {
 			res, err = http.ReadResponse(br, nil)
 		}
 		if err != nil {
@@ -141,7 +141,7 @@ func TestRefusedUpgrade(t *testing.T) {
 		}
 		if path == "/hints" {
 			body, _ := io.ReadAll(res.Body)
-			if res.StatusCode != 403 || string(body) != "no" {
+			if res.StatusCode != http.StatusForbidden || string(body) != "no" {
 				t.Errorf("%d %q", res.StatusCode, body)
 			}
 			continue

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -110,7 +111,8 @@ func Run(ctx context.Context, cfg Config, l net.Listener) error {
 	s.healthy.Store(!cfg.Unhealthy)
 	web := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(l) }()
+	var accepting sync.WaitGroup
+	accepting.Go(func() { served <- web.Serve(l) })
 	select {
 	case err := <-served:
 		return err
@@ -122,7 +124,7 @@ func Run(ctx context.Context, cfg Config, l net.Listener) error {
 	if err := web.Shutdown(ending); err != nil {
 		_ = web.Close()
 	}
-	<-served
+	accepting.Wait()
 	return nil
 }
 
