@@ -59,7 +59,7 @@ func classify(err error, in phase) verdict {
 	if in == phaseConnect {
 		return verdict{kind: route.KindOther, message: "the connection could not be opened: " + plain(err)}
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) {
+	if isEnd(err) {
 		return verdict{kind: route.KindHTTPError, message: "the backend closed the connection without an answer"}
 	}
 	return verdict{kind: route.KindHTTPError, message: "the exchange failed while " + string(in) + ": " + plain(err)}
@@ -71,6 +71,11 @@ func isTimeout(err error) bool {
 	}
 	var e net.Error
 	return errors.As(err, &e) && e.Timeout()
+}
+
+// isEnd reports whether the other side closed the connection.
+func isEnd(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe)
 }
 
 func classifyDNS(err error) verdict {
@@ -152,7 +157,7 @@ func classifyTLS(err error) verdict {
 		case strings.Contains(v.message, "certificate"):
 			v.clue = clueClientCert
 		}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case isEnd(err):
 		v.message = "the backend closed the connection during the TLS handshake"
 	default:
 		v.message = "TLS handshake failed: " + strings.TrimPrefix(plain(err), "tls: ")

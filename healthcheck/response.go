@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // Limits of a response head (health.md, "Probe rules by type").
@@ -94,7 +93,7 @@ func (h *headReader) line() ([]byte, error) {
 
 // cutShort says that a response head ended before its end.
 func cutShort(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+	if isEnd(err) {
 		return &protocolError{message: "the backend closed the connection in the middle of the response head"}
 	}
 	return err
