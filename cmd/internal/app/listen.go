@@ -57,8 +57,7 @@ func (e *BindError) Unwrap() error { return e.Err }
 
 // reasonOf is the cause without the address, which stands before it already.
 func reasonOf(err error) string {
-	var number syscall.Errno
-	if errors.As(err, &number) {
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return number.Error()
 	}
 	return err.Error()

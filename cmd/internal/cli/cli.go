@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,7 +71,7 @@ func failed(fix, format string, args ...any) error {
 // code. It ends soon after ctx does.
 func Main(ctx context.Context, args []string, s Streams) int {
 	p := &program{Streams: s}
-	root := p.root()
+	root := p.root() //nolint:contextcheck // cobra hands the context over, see ExecuteContext
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -155,8 +156,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 
 // lookup returns an environment variable, "" when it is not set.
 func (p *program) lookup(name string) string {
-	for i := len(p.Env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(p.Env[i], name+"="); ok {
+	for _, item := range slices.Backward(p.Env) {
+		if value, ok := strings.CutPrefix(item, name+"="); ok {
 			return value
 		}
 	}

@@ -17,8 +17,7 @@ import (
 
 // engineFailure tells the words of the Docker provider from its advice.
 func engineFailure(err error) error {
-	var engine *docker.EngineError
-	if errors.As(err, &engine) {
+	if engine, ok := errors.AsType[*docker.EngineError](err); ok {
 		return failed(printable(engine.Hint), "%s", printable(engine.Text))
 	}
 	return failed("", "%s", printable(err.Error()))
@@ -67,8 +66,7 @@ func (p *program) offline(ctx context.Context, o *sourceOptions) (*router.View, 
 // unreadable is the failure of a source; its own words say which one it is.
 func unreadable(err error) error {
 	f := &failure{code: exitUnreachable, cause: err}
-	var engine *docker.EngineError
-	if errors.As(err, &engine) {
+	if engine, ok := errors.AsType[*docker.EngineError](err); ok {
 		f.message, f.fix = printable(engine.Text), printable(engine.Hint)
 		return f
 	}

@@ -17,8 +17,3 @@ func (p *program) writeJSON(v any) error {
 func (p *program) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Out, format+"\n", args...)
 }
-
-// warn writes one line beside the output.
-func (p *program) warn(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.Err, "%s %s\n", p.style(p.Err).warn("warning:"), fmt.Sprintf(format, args...))
-}

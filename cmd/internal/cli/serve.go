@@ -79,8 +79,7 @@ func (p *program) serve(ctx context.Context, source config.Source) error {
 		return engineFailure(err)
 	}
 	if err := a.Run(ctx); err != nil {
-		var bind *app.BindError
-		if errors.As(err, &bind) {
+		if bind, ok := errors.AsType[*app.BindError](err); ok {
 			return failed(bind.Fix, "%v", bind)
 		}
 		return failed("", "%v", err)

@@ -42,9 +42,6 @@ func (p Problems) Error() string {
 
 // AsProblems returns the single mistakes behind an error of Load, nil for another error.
 func AsProblems(err error) Problems {
-	var list Problems
-	if errors.As(err, &list) {
-		return list
-	}
-	return nil
+	list, _ := errors.AsType[Problems](err)
+	return list
 }
