@@ -18,7 +18,7 @@ func serveFlags() []serveFlag {
 		{"http", "proxy.http.listen", "`address` of the HTTP listener; empty turns it off (default :80)"},
 		{"admin", "admin.listen", "`address` of the admin listener; empty turns it off (default 127.0.0.1:3035)"},
 		{"docker", "providers.docker.endpoint", "`address` of the engine (default: DOCKER_HOST, else unix:///var/run/docker.sock)"},
-		{"file", "providers.file.path", "`file` or folder with entrypoints, watched"},
+		{"file", "providers.file.path", "YAML or JSON `file` with entrypoints, watched"},
 		{"log-level", "log.level", "least `severity`: trace, debug, info, warn, error, off (default info)"},
 		{"log-format", "log.format", "`format`: json, console, auto (default auto: console on a terminal)"},
 	}

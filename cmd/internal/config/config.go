@@ -47,7 +47,7 @@ type Docker struct {
 
 // File configures the file provider.
 type File struct {
-	Path string `key:"path" doc:"File or folder with entrypoints; it is watched. Empty turns the provider off."`
+	Path string `key:"path" doc:"YAML or JSON file with entrypoints; it is watched. Empty turns the provider off."`
 }
 
 // Proxy configures the data plane.
