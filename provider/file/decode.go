@@ -17,7 +17,7 @@ import (
 const (
 	maxFileBytes = 16 << 20
 	maxDepth     = 40
-	maxNodes     = 4_000_000 // aliases count each time they are used
+	maxNodes     = 1_000_000 // aliases count each time they are used
 )
 
 // decode reads a file's text strictly: unknown keys, wrong types and keys that are
@@ -173,11 +173,11 @@ func at(path, message string) string {
 
 // into decodes a node into a value that can be set. Null leaves it as it is.
 func (d *decoder) into(n ast.Node, v reflect.Value, path string, depth int) {
-	d.nodes++
+	if d.nodes++; d.tooLarge {
+		return
+	}
 	if depth > maxDepth || d.nodes > maxNodes {
-		if !d.tooLarge {
-			d.problem(n, at(path, "nested too deeply, or too large with its aliases"), "")
-		}
+		d.problem(n, at(path, "nested too deeply, or too large with its aliases"), "")
 		d.tooLarge = true
 		return
 	}
@@ -246,7 +246,7 @@ func (d *decoder) field(kv *ast.MappingValueNode, v reflect.Value, path string, 
 		d.problem(kv.Key, at(path, fmt.Sprintf("unknown key %s", quoted(name))), suggest(name, keysOf(v.Type())))
 		return
 	}
-	d.seenEntrypoints = d.seenEntrypoints || path == "" && !isNull(d.resolve(kv.Value, path))
+	d.seenEntrypoints = d.seenEntrypoints || path == "" && !isNull(kv.Value)
 	target := v.Field(index)
 	target.SetZero()
 	d.into(kv.Value, target, join(path, name), depth+1)

@@ -25,7 +25,7 @@ func (t *translation) wording() *wording {
 	}
 	pairs = append(pairs, t.prefix, t.base+".config.", strings.TrimSuffix(t.prefix, "."), t.base,
 		"the labels ", "the keys ", "the label ", "the key ", "the label,", "the key,", "the label;", "the key;", "the label:", "the key:",
-		"these labels", "these keys", "by a label", "by a key",
+		"these labels", "these keys", "by a label", "by a key", "usable healthCheck.path", "usable health_check.path",
 		// A list is a list here and no text, durations have a fixed unit, and nothing is interpolated.
 		"user:hash, comma separated", "a list of username and password_hash", ", comma separated", " (a list)",
 		" or a duration such as 1m30s", "", composeHint, "")

@@ -1,0 +1,387 @@
+package file
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/provider/label"
+	"fairlead/router/route"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// testLabels are the settings of a router that knows one CA.
+var testLabels = label.Config{CAs: []string{"internal"}}
+
+// contentsOf reads a text that must be good in its form.
+func contentsOf(t *testing.T, text string) contents {
+	t.Helper()
+	doc, problems := decode([]byte(text))
+	if problems != nil {
+		t.Fatalf("%v", problems)
+	}
+	out, problems := build(testLabels, &doc)
+	if problems != nil {
+		t.Fatalf("%v", problems)
+	}
+	checkContents(t, &out)
+	return out
+}
+
+// checkContents holds contents to what every snapshot promises.
+func checkContents(t *testing.T, c *contents) {
+	t.Helper()
+	ids := map[string]bool{}
+	for i, e := range c.entrypoints {
+		if ids[e.ID] || i > 0 && c.entrypoints[i-1].ID > e.ID {
+			t.Fatalf("ids repeat or are not sorted: %s", e.ID)
+		}
+		ids[e.ID] = true
+		if e.Protocol != route.HTTP || len(e.Match.Hosts) == 0 || e.Match.Path.Value == "" || e.Source != Name || e.Claim.IsZero() || e.Options.RetryAttempts < 1 {
+			t.Fatalf("%s is not complete: %+v", e.ID, e)
+		}
+		for j := range e.Backends {
+			b := &e.Backends[j]
+			if b.Host == "" || b.Port == 0 || b.ID != b.Address() || b.Container != nil || b.Provider != route.ProviderPresent || j > 0 && e.Backends[j-1].ID >= b.ID {
+				t.Fatalf("%s: backend %+v", e.ID, b)
+			}
+			if b.Check != nil && (b.Check.Port == 0 || b.Check.Interval <= 0 || b.Check.Timeout <= 0) {
+				t.Fatalf("%s: check %+v", e.ID, b.Check)
+			}
+		}
+	}
+	if len(c.entrypoints)+len(c.rejected) != c.entries {
+		t.Fatalf("%d routed and %d rejected of %d entries", len(c.entrypoints), len(c.rejected), c.entries)
+	}
+	for _, r := range c.rejected {
+		if r.Code == "" || r.Reason == "" || r.Hint == "" || !strings.HasPrefix(r.CandidateID, "file:") {
+			t.Fatalf("rejected without words: %+v", r)
+		}
+	}
+	for _, d := range c.candidates {
+		for _, f := range d.Diagnostics {
+			if strings.Contains(f.Label+f.Message+f.Hint, "file.http.") || strings.Contains(f.Hint, "sozune.") {
+				t.Fatalf("the translation shows: %+v", f)
+			}
+		}
+	}
+}
+
+// TestExamples compares every example with its golden file.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := contentsOf(t, string(text))
+			got, err := json.MarshalIndent(map[string]any{"entrypoints": c.entrypoints, "candidates": c.candidates, "rejected": c.rejected}, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, '\n')
+			golden := filepath.Join("testdata", "golden", name+".json")
+			if *update {
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("differs from %s (go test ./provider/file -update writes it anew):\n%s", golden, cmp.Diff(string(want), string(got)))
+			}
+		})
+	}
+}
+
+// TestSameAsLabels: an entry and the labels that say the same are the same route.
+func TestSameAsLabels(t *testing.T) {
+	fromFile := contentsOf(t, `entrypoints:
+  - name: api
+    protocol: Http
+    backends:
+      - {address: 10.0.0.5, port: 8443, weight: 3, scheme: https, dial_timeout_ms: 500, tls: {server_name: api.internal, ca: internal}}
+    config:
+      hostnames: [API.example.com, "*.api.example.com", "/cdn[0-9]{1,2}/.example.com"]
+      path: {rule_type: Regex, value: "/v[0-9]+/.*"}
+      methods: [get, POST]
+      priority: 7
+      match_headers: [{key: x-key, value: abc}, {key: X-There}]
+      match_query: [{key: Token, value: "1"}]
+      match_client_ip: [10.0.0.0/8, 192.0.2.1]
+      add_prefix: /base
+      headers: [{name: x-a, value: b}, {name: Server, value: "", direction: response}, {name: X-B, value: c, direction: both}]
+      backend_timeout: 5
+      load_balancer: least_connections
+      retry: {attempts: 4}
+      panic: last
+      health_check:
+        path: h?x=1
+        status: 200-299,401
+        timeout_ms: 700
+        interval_ms: 2000
+        port: 9000
+        unhealthy_threshold: 3
+        healthy_threshold: 2
+        headers: {Authorization: abc, Host: probe.internal}
+        initial: down
+        initial_delay_ms: 0
+`).entrypoints[0]
+	c := label.Candidate{ID: "000000000000", Provider: Name, Labels: map[string]string{}}
+	for key, value := range map[string]string{
+		"host": "API.example.com, *.api.example.com, /cdn[0-9]{1,2}/.example.com", "pathRegex": "/v[0-9]+/.*", "methods": "get,POST", "priority": "7",
+		"matchHeaders": "x-key:abc,X-There", "matchQuery": "Token:1", "matchClientIP": "10.0.0.0/8,192.0.2.1", "addPrefix": "/base",
+		"headers.x-a": "b", "headers.response.Server": "", "headers.both.X-B": "c", "backendTimeout": "5", "loadBalancer": "least_connections",
+		"retry.attempts": "4", "panic": "last", "weight": "3", "scheme": "https", "dialTimeout": "500", "backendTLS.serverName": "api.internal", "backendTLS.ca": "internal",
+		"healthCheck.path": "h?x=1", "healthCheck.status": "200-299,401", "healthCheck.timeout": "700", "healthCheck.interval": "2000", "healthCheck.port": "9000",
+		"healthCheck.unhealthyThreshold": "3", "healthCheck.healthyThreshold": "2", "healthCheck.headers.Authorization": "abc", "healthCheck.headers.Host": "probe.internal",
+		"healthCheck.initial": "down", "healthCheck.initialDelay": "0",
+	} {
+		c.Labels["sozune.http.api."+key] = value
+	}
+	c.Labels["sozune.enable"] = "true"
+	in := label.Input{Candidate: c, Parsed: label.Parse(testLabels, c), Presence: label.Present, Endpoints: []label.Endpoint{{Host: "10.0.0.5", Port: 8443}}}
+	fromLabels := label.Group([]label.Input{in}, nil).Entrypoints[0]
+	ignored := []cmp.Option{
+		cmpopts.IgnoreFields(route.Entrypoint{}, "Claim"), cmpopts.IgnoreFields(route.Backend{}, "ID", "Container", "Incarnation"),
+		cmp.AllowUnexported(route.StatusSet{}), cmpopts.EquateComparable(fromFile.Match.ClientIPs[0]),
+	}
+	if diff := cmp.Diff(fromLabels, fromFile, ignored...); diff != "" {
+		t.Errorf("labels (-) and file (+) differ:\n%s", diff)
+	}
+}
+
+// TestProtectionFailsClosed: whatever restricts is never simply left out.
+func TestProtectionFailsClosed(t *testing.T) {
+	for config, want := range map[string]string{
+		`auth: {basic: [{username: a, password_hash: "` + strings.Repeat("a", 64) + `"}]}`: "E113 config.auth.basic",
+		`auth: {basic: [{username: a, password_hash: x}]}`:                                 "E104 config.auth.basic",
+		`auth: {basic: []}`: "E104 config.auth.basic",
+		`auth: {}`:          "E104 config.auth.basic",
+		`forward_auth: {address: "http://auth.internal/check"}`: "E113 config.forward_auth.address",
+		`forward_auth: {address: nonsense}`:                     "E104 config.forward_auth.address",
+		`forward_auth: {}`:                                      "E104 config.forward_auth.address",
+		`ip_allow_list: [10.0.0.0/8]`:                           "E113 config.ip_allow_list",
+		`ip_allow_list: [nonsense]`:                             "E104 config.ip_allow_list",
+		`ip_allow_list: [""]`:                                   "E104 config.ip_allow_list",
+		`rate_limit: {average: 5}`:                              "E113 config.rate_limit.average",
+		`in_flight_req: 5`:                                      "E113 config.in_flight_req",
+		`redirect: unauthorized`:                                "E113 config.redirect",
+		`auth: null`:                                            "",
+		`ip_allow_list: []`:                                     "",
+	} {
+		c := contentsOf(t, "entrypoints: [{name: a, backends: [{address: h, port: 80}], config: {hostnames: [a.example.com], "+config+"}}]")
+		f, got := c.entrypoints[0].FailClosed, ""
+		if f != nil {
+			got = f.Code + " " + strings.TrimPrefix(f.Label, "entrypoints[0].")
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", config, got, want)
+		}
+		if want != "" && !slices.ContainsFunc(c.entrypoints[0].Diagnostics, func(d route.Diagnostic) bool { return d.Code == f.Code && d.Label == f.Label }) {
+			t.Errorf("%s: no diagnostic says why: %+v", config, c.entrypoints[0].Diagnostics)
+		}
+	}
+	c := contentsOf(t, "entrypoints: [{name: a, config: {hostnames: [a.example.com], match_client_ip: [nonsense]}}]")
+	if m := c.entrypoints[0].Match; !m.ClientNobody {
+		t.Errorf("match_client_ip without a valid entry: %+v", m)
+	}
+}
+
+// TestContradictions make the whole file invalid: leaving one out would route what
+// nobody asked for.
+func TestContradictions(t *testing.T) {
+	for text, want := range map[string]string{
+		"entrypoints:\n  - name: a\n  - name: b\n  - name: a\n":                      `f:4:5: entrypoints[2]: the name "a" is taken by entrypoints[0] in line 2; give one of them another name, or put their backends together`,
+		"entrypoints:\n  - name: a\n    config: {path: {rule_type: Prefix}}\n":       "f:2:5: entrypoints[0].config.path: value is missing",
+		"entrypoints: [{name: a, config: {match_query: [{value: " + canary + "}]}}]": "entrypoints[0].config.match_query[0]: key is missing",
+		"entrypoints: [{name: a, config: {match_headers: [{key: A}, {key: ' '}]}}]":  "entrypoints[0].config.match_headers[1]: key is missing",
+	} {
+		doc, problems := decode([]byte(text))
+		if problems == nil {
+			_, problems = build(testLabels, &doc)
+		}
+		if len(problems) != 1 || !strings.Contains(problems[0].text("f"), want) {
+			t.Errorf("%s\n got %v\nwant %s", text, problems, want)
+		}
+	}
+	c := contentsOf(t, "entrypoints: [{name: a, protocol: Http, config: {hostnames: [a]}}, {name: a, protocol: Tcp}]")
+	if len(c.entrypoints) != 1 || len(c.rejected) != 1 {
+		t.Errorf("one name in two protocols: %+v", c)
+	}
+}
+
+// TestOneBadEntry changes nothing for its neighbours.
+func TestOneBadEntry(t *testing.T) {
+	const good = "entrypoints:\n  - {name: good, backends: [{address: 10.0.0.1, port: 80}], config: {hostnames: [good.example.com]}}\n"
+	want := contentsOf(t, good).entrypoints[0]
+	for _, bad := range []string{
+		"{}", "{name: a.b}", "{name: 'a b'}", "{name: bad, protocol: Quic}", "{name: bad}", "{name: bad, config: {hostnames: ['http://x/']}}",
+		"{name: bad, config: {hostnames: [x], path: {rule_type: Glob, value: /x}}}", "{name: bad, config: {hostnames: [x], path: {rule_type: Regex, value: '('}}}",
+		"{name: tcp, protocol: Tcp, backends: [{address: h, port: 1}], config: {hostnames: [], entrypoint: postgres}}", "{name: udp, protocol: udp}",
+		"{name: " + strings.Repeat("n", 101) + "}", "{name: '\u202e', config: {hostnames: [x]}}",
+	} {
+		c := contentsOf(t, good+"  - "+bad+"\n")
+		if len(c.entrypoints) != 1 || len(c.rejected) != 1 {
+			t.Errorf("%s: %d routed, rejected %+v", bad, len(c.entrypoints), c.rejected)
+			continue
+		}
+		if diff := cmp.Diff(want, c.entrypoints[0], cmp.AllowUnexported(route.StatusSet{})); diff != "" {
+			t.Errorf("%s changes its neighbour:\n%s", bad, diff)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	port := func(n int) *int { return &n }
+	for _, c := range []struct {
+		address  string
+		port     *int
+		want     string
+		loopback bool
+		err      string
+	}{
+		{"10.0.0.5", port(80), "10.0.0.5:80", false, ""},
+		{" 10.0.0.5 ", port(80), "10.0.0.5:80", false, ""},
+		{"10.0.0.5:8080", nil, "10.0.0.5:8080", false, ""},
+		{"app.internal:8080", nil, "app.internal:8080", false, ""},
+		{"[fd00::5]:8080", nil, "[fd00::5]:8080", false, ""},
+		{"fd00::5", port(80), "[fd00::5]:80", false, ""},
+		{"[fd00::5]", port(80), "[fd00::5]:80", false, ""},
+		{"::ffff:10.0.0.5", port(80), "10.0.0.5:80", false, ""},
+		{"127.0.0.1", port(80), "127.0.0.1:80", true, ""},
+		{"::1", port(80), "[::1]:80", true, ""},
+		{"localhost", port(80), "localhost:80", true, ""},
+		{"app.localhost", port(80), "app.localhost:80", true, ""},
+		{"my_app", port(80), "my_app:80", false, ""},
+		{"App.Internal.", port(80), "app.internal:80", false, ""},
+		{"", port(80), "", false, "missing"},
+		{"10.0.0.5", nil, "", false, "port"},
+		{"fd00::5", nil, "", false, "port"},
+		{"10.0.0.5", port(0), "", false, "1-65535"},
+		{"10.0.0.5", port(65536), "", false, "1-65535"},
+		{"10.0.0.5:x", nil, "", false, "port"},
+		{"http://10.0.0.5", port(80), "", false, "URL"},
+		{"10.0.0.5/x", port(80), "", false, "URL"},
+		{"169.254.169.254", port(80), "", false, "metadata"},
+		{"::ffff:169.254.169.254", port(80), "", false, "link-local"},
+		{"0.0.0.0", port(80), "", false, "unspecified"},
+		{"224.0.0.1", port(80), "", false, "multicast"},
+		{"fe80::1%eth0", port(80), "", false, "link-local"},
+		{"fd00::1%eth0", port(80), "", false, "zone"},
+		{"*.example.com", port(80), "", false, "neither"},
+		{"/x/.example.com", port(80), "", false, "URL"},
+		{"a b", port(80), "", false, "neither"},
+		{"1.2.3", port(80), "", false, "looks like one"},
+		{"256.1.1.1", port(80), "", false, "looks like one"},
+		{"2130706433", port(80), "", false, "looks like one"},
+	} {
+		got, hint, err := parseTarget(&backend{Address: c.address, Port: c.port})
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) || hint == "" {
+				t.Errorf("%q: %v (%s), want %q", c.address, err, hint, c.err)
+			}
+			continue
+		}
+		if err != nil || got.address() != c.want || got.loopback != c.loopback {
+			t.Errorf("%q: %s loopback %t %v, want %s %t", c.address, got.address(), got.loopback, err, c.want, c.loopback)
+		}
+	}
+}
+
+// TestDiagnosticsSpeakOfTheFile: findings name keys of the file and never a value
+// that may be secret.
+func TestDiagnosticsSpeakOfTheFile(t *testing.T) {
+	c := contentsOf(t, `entrypoints:
+  - name: a
+    backends:
+      - {address: 10.0.0.1, port: 80, weight: 70000}
+      - {address: 10.0.0.1:80}
+      - {address: 10.0.0.2, port: 80, scheme: gopher, tls: {insecure_skip_verify: true}}
+    config:
+      hostnames: ["https://a.example.com:8080", b.example.com]
+      methods: [BREW]
+      backend_timeout: -1
+      load_balancer: magic
+      sticky_session: true
+      headers:
+        - {name: Host, value: `+canary+`}
+        - {name: X-A, value: `+canary+`, direction: sideways}
+        - {name: X-B, value: `+canary+`}
+        - {name: x-b, value: `+canary+`}
+        - {name: response.x, value: `+canary+`}
+      match_query: [{key: token, value: `+canary+`}]
+      auth: {basic: [{username: u, password_hash: `+canary+`}]}
+      health_check: {path: "//x?`+canary+`", timeout_ms: 1, headers: {"Content-Length": `+canary+`, "bad name": `+canary+`}}
+      error_pages: {"200": "<p>"}
+`)
+	text := dump(c.candidates)
+	for _, want := range []string{
+		`"W027","severity":"warn","message":`, `"label":"entrypoints[0].backends[0].weight","value":"70000"`,
+		`"code":"W110","severity":"warn","message":"backends[0] has the same address: this one is left out","label":"entrypoints[0].backends[1]"`,
+		`"label":"entrypoints[0].backends[2].scheme","value":"gopher","hint":"set entrypoints[0].backends[2].scheme to one of http, https, h2c, or remove the key"`,
+		`"label":"entrypoints[0].backends[2].tls.insecure_skip_verify"`,
+		`"label":"entrypoints[0].config.hostnames"`, `"label":"entrypoints[0].config.methods","value":"BREW"`,
+		`"label":"entrypoints[0].config.backend_timeout","value":"-1"`, `"label":"entrypoints[0].config.load_balancer","value":"magic"`,
+		`"code":"I104","severity":"info"`, `"label":"entrypoints[0].config.headers[0]"`, `"code":"W008","severity":"warn","message":"the name cannot be used`,
+		`"label":"entrypoints[0].config.headers[4]"`, `headers[2] is about the same header: this one counts`,
+		`"label":"entrypoints[0].config.health_check.path"`, `"label":"entrypoints[0].config.health_check.timeout_ms"`,
+		`"label":"entrypoints[0].config.error_pages.200"`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	for _, never := range []string{canary, "file.http", "the label", "comma separated", "compose", "healthCheck"} {
+		if i := strings.Index(text, never); i >= 0 {
+			t.Errorf("%q shows: ...%s...", never, text[max(0, i-150):min(len(text), i+60)])
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", text)
+	}
+	e := c.entrypoints[0]
+	if len(e.Options.Headers) != 1 || e.Options.Headers[0].Name != "X-B" || len(e.Backends) != 2 || e.Backends[0].Weight != route.DefaultWeight {
+		t.Errorf("what is left: %+v %+v", e.Options, e.Backends)
+	}
+}
+
+// TestClaimsFollowTheOrderOfTheFile: of equal rules the first entry wins, and every
+// entry is older than any container.
+func TestClaimsFollowTheOrderOfTheFile(t *testing.T) {
+	c := contentsOf(t, "entrypoints: [{name: z, config: {hostnames: [a]}}, {name: bad}, {name: a, config: {hostnames: [a]}}]")
+	a, z := c.entrypoints[0], c.entrypoints[1]
+	if a.ID != "http_a" || z.ID != "http_z" || !z.Claim.Before(a.Claim) || a.Claim.Year() != 1970 {
+		t.Errorf("%s %v, %s %v", a.ID, a.Claim, z.ID, z.Claim)
+	}
+}
+
+// TestManyEntries: a large file is no quadratic affair.
+func TestManyEntries(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("entrypoints:\n")
+	for i := range 2000 {
+		b.WriteString("  - {name: e" + string(rune('a'+i%26)) + strings.Repeat("x", i/26) + ", backends: [{address: 10.0.0.1, port: 80}], config: {hostnames: [a.example.com]}}\n")
+	}
+	if c := contentsOf(t, b.String()); len(c.entrypoints) != 2000 {
+		t.Errorf("%d entrypoints, rejected %v", len(c.entrypoints), c.rejected[:min(len(c.rejected), 3)])
+	}
+}
