@@ -173,7 +173,7 @@ func TestAnswers(t *testing.T) {
 func TestProviders(t *testing.T) {
 	var body []byte
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(epoch0))
+		<-time.After(time.Until(epoch0)) // virtual
 		body = get(newServer(richView()), "/providers").Body.Bytes()
 	})
 	golden(t, "providers", body)
@@ -210,8 +210,7 @@ func TestEveryStateIsShown(t *testing.T) {
 
 // TestOfflineViewKeepsTheContract: what a start shows before any probe fits the schema.
 func TestOfflineViewKeepsTheContract(t *testing.T) {
-	var snapshots []router.EntrypointView = richView().Entrypoints
-	s := snapshotOf(snapshots)
+	s := snapshotOf(richView().Entrypoints)
 	body := get(newServer(router.Offline(s)), "/entrypoints").Body.Bytes()
 	validate(t, compile(t, "entrypoint.schema.json"), body)
 	if !bytes.Contains(body, []byte(`"http_gated"`)) {

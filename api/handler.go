@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	stdlog "log"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -88,9 +90,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, out reply) {
 			buf.WriteString(internalError)
 		}
 	}
-	for name, values := range out.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), out.header)
 	if buf.Len() > 0 {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
@@ -114,7 +114,7 @@ func (s *Server) recover(w http.ResponseWriter) {
 	if value == nil {
 		return
 	}
-	if value == http.ErrAbortHandler {
+	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(value)
 	}
 	s.cfg.Log.Error().Type("type", value).Bytes("stack", debug.Stack()).Msg("admin handler panicked")

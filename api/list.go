@@ -185,7 +185,7 @@ func (s *Server) tagged(r *http.Request, v *router.View, answer func() (any, htt
 
 // matchesTag compares weakly (RFC 9110, section 8.8.3.2).
 func matchesTag(fields []string, tag string) bool {
-	for _, candidate := range strings.Split(strings.Join(fields, ","), ",") {
+	for candidate := range strings.SplitSeq(strings.Join(fields, ","), ",") {
 		candidate = strings.TrimSpace(candidate)
 		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
 			return true

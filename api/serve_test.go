@@ -138,7 +138,7 @@ func TestAbortIsPassedOn(t *testing.T) {
 	s := newServer(nil)
 	s.cfg.Viewer = panicking{http.ErrAbortHandler}
 	defer func() {
-		if recover() != http.ErrAbortHandler {
+		if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 			t.Error("the abort was swallowed")
 		}
 	}()

@@ -58,7 +58,7 @@ func (c *Client) Entrypoints(ctx context.Context, f Filter) ([]api.Entrypoint, e
 // nextPage reads the Link header (RFC 8288). A link to another origin is not
 // followed: the credentials are not for it.
 func nextPage(a *answer) *url.URL {
-	for _, link := range strings.Split(a.header.Get("Link"), ",") {
+	for link := range strings.SplitSeq(a.header.Get("Link"), ",") {
 		target, params, ok := strings.Cut(strings.TrimSpace(link), ">")
 		if !ok || !strings.HasPrefix(target, "<") || !strings.Contains(params, `rel="next"`) {
 			continue

@@ -138,8 +138,7 @@ func (c *Client) fetch(ctx context.Context, target *url.URL) (*answer, error) {
 // cause takes the request's URL out of an error of net/http: its query may hold
 // what a user wants explained, tokens included.
 func cause(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		return outer.Err
 	}
 	return err

@@ -104,7 +104,7 @@ func TestCallsOfARouter(t *testing.T) {
 	r, err := c.Resolve(ctx, router.Query{
 		URL: "http://app2.example.com/a?b=c", Method: "POST", Headers: map[string][]string{"X-A": {"1", "2"}}, ClientIP: netip.MustParseAddr("10.0.0.1"),
 	})
-	if err != nil || r.Entrypoint == nil || *r.Entrypoint != "http_app2" || r.Request.Method != "POST" || *r.Request.ClientIP != "10.0.0.1" {
+	if err != nil || r.Entrypoint == nil || *r.Entrypoint != "http_app2" || r.Request.Method != http.MethodPost || *r.Request.ClientIP != "10.0.0.1" {
 		t.Errorf("resolve: %+v %v", r, err)
 	}
 	if r != nil && r.ExitCode() != router.ExitUnverified {
@@ -173,8 +173,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if strings.Contains(err.Error(), "c4nary") {
 		t.Errorf("the error shows what was asked: %v", err)
 	}
-	var op *net.OpError
-	if !errors.As(err, &op) {
+	if _, ok := errors.AsType[*net.OpError](err); !ok {
 		t.Errorf("the cause is lost: %v", err)
 	}
 	for name, call := range map[string]func() error{
@@ -218,11 +217,13 @@ func TestStrangeAnswers(t *testing.T) {
 		"a web page":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "not JSON"},
 		"other JSON":     {func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 200, `["x"]`) }, "cannot be read"},
 		"half an answer": {func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 200, `{"name":`) }, "cannot be read"},
-		"plain 502":      {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "nginx", 502) }, "bad gateway"},
+		"plain 502":      {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "nginx", http.StatusBadGateway) }, "bad gateway"},
 		"401": {func(w http.ResponseWriter, _ *http.Request) {
 			jsonAnswer(w, 401, `{"error":"log in","code":"unauthorized"}`)
 		}, "log in"},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://elsewhere.example/", 302) }, "not followed"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://elsewhere.example/", http.StatusFound)
+		}, "not followed"},
 	} {
 		cl := connect(t, Config{URL: serve(t, c.answer)})
 		_, err := cl.Me(t.Context())

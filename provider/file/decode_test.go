@@ -21,7 +21,7 @@ func TestProblems(t *testing.T) {
 		"null list":         {"entrypoints:\n", "f.yaml:1:1: the key entrypoints is missing; write `entrypoints: []` to route nothing"},
 		"misspelt":          {"entrypoint: []\n", `f.yaml:1:1: unknown key "entrypoint"; did you mean "entrypoints"?`},
 		"misspelt deep":     {"entrypoints:\n  - name: a\n    config:\n      hostname: [a]\n", `f.yaml:4:7: entrypoints[0].config: unknown key "hostname"; did you mean "hostnames"?`},
-		"swapped letters":   {"entrypoints: [{nmae: a}]\n", `f.yaml:1:16: entrypoints[0]: unknown key "nmae"; did you mean "name"?`},
+		"swapped letters":   {"entrypoints: [{anme: a}]\n", `f.yaml:1:16: entrypoints[0]: unknown key "anme"; did you mean "name"?`},
 		"far off":           {"entrypoints: [{zzzzzzzz: a}]\n", `f.yaml:1:16: entrypoints[0]: unknown key "zzzzzzzz"; known here: name, protocol, backends, config`},
 		"not in this place": {"entrypoints: [{hostnames: [a]}]\n", `f.yaml:1:16: entrypoints[0]: unknown key "hostnames"; known here: name, protocol, backends, config`},
 		"key is a number":   {"entrypoints: []\n5: x\n", `f.yaml:2:1: unknown key "5"; known here: entrypoints`},
@@ -70,7 +70,7 @@ func TestProblems(t *testing.T) {
 
 // TestAllProblemsAtOnce: in the order of the file, and not too many.
 func TestAllProblemsAtOnce(t *testing.T) {
-	_, problems := decode([]byte("entrypoints:\n  - name: 1\n    confg: {}\n  - protocl: Http\n    backends: {}\n"))
+	_, problems := decode([]byte("entrypoints:\n  - name: 1\n    confg: {}\n  - protcol: Http\n    backends: {}\n"))
 	var lines []int
 	for _, p := range problems {
 		lines = append(lines, p.at.line)

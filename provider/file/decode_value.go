@@ -135,8 +135,8 @@ func keyText(n ast.MapKeyNode) string {
 // of their indices: fields without a key come last.
 func keysOf(t reflect.Type) []string {
 	var out []string
-	for i := range t.NumField() {
-		if key := t.Field(i).Tag.Get("key"); key != "" {
+	for f := range t.Fields() {
+		if key := f.Tag.Get("key"); key != "" {
 			out = append(out, key)
 		}
 	}

@@ -247,7 +247,7 @@ func TestInvalidFileIsRefusedAsAWhole(t *testing.T) {
 	}
 	write(t, path, one("a", "10.0.0.1"))
 	good := r.routes("a@10.0.0.1:80")
-	write(t, path, "entrypoints:\n  - {name: a, backends: 5}\n  - {name: b, protocl: Http}\n")
+	write(t, path, "entrypoints:\n  - {name: a, backends: 5}\n  - {name: b, protcol: Http}\n")
 	s = r.until("refused", func(s route.Snapshot) bool { return s.Status.Phase == route.PhaseStale })
 	if routed(s) != "a@10.0.0.1:80" || !s.Status.Connected || !s.Status.LastSync.Equal(good.Status.LastSync) || len(s.Global) != 2 || s.Status.Hint == "" ||
 		s.Entrypoints[0] != good.Entrypoints[0] {
