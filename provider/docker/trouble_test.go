@@ -157,10 +157,9 @@ func TestDeniedEndpointIsNamed(t *testing.T) {
 	e.Run(web("app"))
 	e.Deny(enginetest.Events)
 	r := start(t, newProvider(t, e.ServeUnix(t), nil))
-	s := r.until("the containers all the same", func(s route.Snapshot) bool { return of(s, "http_web") != "-" })
-	if !strings.Contains(s.Status.LastError, "GET /events") || !s.Status.Connected {
-		t.Errorf("status %+v", s.Status)
-	}
+	r.until("the containers all the same, and the name of what is denied", func(s route.Snapshot) bool {
+		return of(s, "http_web") != "-" && strings.Contains(s.Status.LastError, "GET /events") && s.Status.Connected
+	})
 	e.Run(web("next"))
 	r.until("a container that starts later", func(s route.Snapshot) bool { return strings.Contains(of(s, "http_web"), "next=") })
 }
