@@ -87,7 +87,7 @@ func (en *entry) panicReason() string {
 	}
 	text := fmt.Sprintf("no backend is verified; %s (panic=%s)", which, en.entrypoint.Options.Panic)
 	if kind, ok := en.sameFailure(); ok {
-		text += fmt.Sprintf("; all %d fail alike (%s), so suspect the check's configuration first", t.total, kind)
+		text += fmt.Sprintf("; all %d fail alike (%s), so suspect the check's configuration first", t.total, title(kind))
 	}
 	return text
 }
@@ -125,7 +125,7 @@ func (en *entry) downExplain(h *route.EntrypointHealth) string {
 	default:
 		text := "Down: no backend is verified" + en.others() + "."
 		if kind, ok := en.sameFailure(); ok {
-			text += fmt.Sprintf(" All %d fail alike (%s): suspect the check's configuration first.", len(en.placements), kind)
+			text += fmt.Sprintf(" All %d fail alike (%s): suspect the check's configuration first.", len(en.placements), title(kind))
 		}
 		return text
 	}

@@ -287,6 +287,9 @@ func backend(id, host string, edit ...func(*route.Backend)) route.Backend {
 // checked edits a backend's check without touching that of others.
 func checked(f func(*route.Check)) func(*route.Backend) {
 	return func(b *route.Backend) {
+		if b.Check == nil {
+			return
+		}
 		c := *b.Check
 		f(&c)
 		b.Check = &c

@@ -33,3 +33,13 @@ func Kinds() []KindText {
 		{route.KindLeaving, "leaving", "The container is stopping."},
 	}
 }
+
+// title is a kind in a few words.
+func title(kind route.Kind) string {
+	for _, k := range Kinds() {
+		if k.Kind == kind {
+			return k.Title
+		}
+	}
+	return string(kind)
+}

@@ -69,6 +69,7 @@ func (e *Engine) finish(t *task, r *Result) {
 // late counts a result that is about nothing any more (race rule R1).
 func (e *Engine) late(t *task) {
 	e.stats.LateResults++
+	e.rev++
 	for _, p := range append(t.orphans, t.check.users...) {
 		p.counters.LateResults++
 		e.touch(p.entry)
