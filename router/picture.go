@@ -31,6 +31,7 @@ func (p *picture) describe(known []route.ProviderStatus, snapshots map[string]ro
 	for _, name := range slices.Sorted(maps.Keys(snapshots)) {
 		s := snapshots[name]
 		s.Status.Name = cmp.Or(s.Status.Name, name)
+		s.Status.Rejected = len(s.Rejected)
 		status[name] = s.Status
 		p.stale[name] = s.Status.Phase == route.PhaseStale || s.Status.Enabled && !s.Status.Connected
 		p.candidates = append(p.candidates, s.Candidates...)

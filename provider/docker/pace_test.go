@@ -266,7 +266,7 @@ func TestAdditionsAreCollectedForASecondAtMost(t *testing.T) {
 		go func() {
 			for i := range 30 {
 				b.m.begin(fmt.Sprintf("c%d", i))
-				time.Sleep(50 * time.Millisecond)
+				<-time.After(50 * time.Millisecond) // virtual time
 			}
 		}()
 		b.next(2 * time.Second)
@@ -339,7 +339,7 @@ func TestRestartEndsLeaving(t *testing.T) {
 		b.next(quietTime)
 		m.say("kill", "a", "signal", "15")
 		b.next(0)
-		time.Sleep(time.Second)
+		<-time.After(time.Second) // virtual time
 		m.begin("a", func(c *inspected) { c.Started = time.Now() })
 		b.next(quietTime)
 		b.is("http_a", "a=10.0.0.2:80(present)")
@@ -411,7 +411,7 @@ func TestNoAddressIsAskedForWithBackoff(t *testing.T) {
 		b.next(0)
 		b.next(quietTime)
 		b.is("http_a", "a(no_address)")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute) // virtual time
 		if n := m.count("a"); n < 15 || n > 40 {
 			t.Errorf("asked %d times in a minute, want about 18", n)
 		}
@@ -430,7 +430,7 @@ func TestResyncFindsWhatWasNotAnnouncedAndReopensTheStream(t *testing.T) {
 			t.Errorf("found after %v, want %v", took, resyncInterval)
 		}
 		b.is("http_a", "a=10.0.0.2:80(present)")
-		time.Sleep(time.Second)
+		<-time.After(time.Second) // virtual time
 		if m.dialed() != 2 {
 			t.Errorf("the silent stream was not reopened: %d connections", m.dialed())
 		}
@@ -479,7 +479,7 @@ func TestRetentionStandsStillWhileTheEngineIsAway(t *testing.T) {
 		m.drop("a")
 		m.say("destroy", "a")
 		b.next(0)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second) // virtual time
 		m.mu.Lock()
 		m.dialErr = errors.New("gone")
 		m.mu.Unlock()
@@ -537,7 +537,7 @@ func TestRemovalDuringAReadGoesOut(t *testing.T) {
 		m.slow("a", 3*time.Second)
 		m.slow("b", 3*time.Second)
 		m.end <- errors.New("cut")
-		time.Sleep(time.Second)
+		<-time.After(time.Second) // virtual time
 		m.say("kill", "a", "signal", "15")
 		if took := b.next(time.Second); took != removalWait {
 			t.Errorf("took %v", took)

@@ -86,4 +86,9 @@ var ownErrorCodes = []Explanation{
 		"The route answers 503 misconfigured_protection instead of standing open.",
 		"Use a version that knows the protection, or remove the label if the route may be open.",
 		"sozune.http.web.ipAllowList=10.0.0.0/8 -> protect the app itself until then"),
+	explain("E114", "File of entrypoints refused",
+		"The file of providers.file has an unknown key, a wrong type or a contradiction.",
+		"The whole file is refused; the entrypoints that were read before stay.",
+		"Correct the line that the diagnostic names; a valid file applies without a restart.",
+		"hostname: [a.example] -> hostnames: [a.example]"),
 }

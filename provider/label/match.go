@@ -68,7 +68,7 @@ func (s *scope) path() route.PathRule {
 // own route out and is never widened to the whole host.
 func (s *scope) pathValue(e entry, kind route.PathKind) string {
 	if kind == route.PathRegex {
-		if _, err := compile(e.text); err != nil {
+		if err := compiles(e.text); err != nil {
 			s.bad(e, err.Error(), "the route is not served")
 			s.decl.refuse("E109")
 		}

@@ -35,7 +35,7 @@ func TestSecretsNeverShow(t *testing.T) {
 			t.Errorf("%s is not marked as secret", must)
 		}
 	}
-	keys = append(keys, "auth.basci", "headrs.X-A", "nonsense", "forwardAuth.adress", "auth", "healthCheck.headers.Host", "healthCheck.headers.Connection", "headers.Host")
+	keys = append(keys, "auth.basci", "headrs.X-A", "nonsense", "forwardAuth.address", "auth", "healthCheck.headers.Host", "healthCheck.headers.Connection", "headers.Host")
 	for _, key := range keys {
 		for _, v := range secretValues {
 			k, _ := catalog.find(route.HTTP, key)

@@ -47,7 +47,7 @@ func TestDidYouMean(t *testing.T) {
 			}
 			continue
 		}
-		if got != tt.want && !(tt.unknown == "hsot" && strings.HasPrefix(got, tt.want)) {
+		if got != tt.want && (tt.unknown != "hsot" || !strings.HasPrefix(got, tt.want)) {
 			t.Errorf("%q suggests %q, want %q", tt.unknown, got, tt.want)
 		}
 	}
