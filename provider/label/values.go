@@ -106,8 +106,7 @@ func path() values { return values{kind: KindPath, accepts: "a path that begins 
 
 func regex() values {
 	return values{kind: KindRegex, accepts: "an RE2 expression", check: func(s string) error {
-		err := compiles(s)
-		return err
+		return compiles(s)
 	}}
 }
 
