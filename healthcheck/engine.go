@@ -146,6 +146,8 @@ var (
 func (e *Engine) Run(ctx context.Context) error {
 	probing, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(errStopping)
+	// The grid begins before the ticker, so that no tick falls short of its mark.
+	begin := time.Now()
 	ticker := time.NewTicker(e.cfg.Tick)
 	defer ticker.Stop()
 	first := time.NewTimer(0)
@@ -160,7 +162,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		})
 		return cancel
 	}
-	e.schedule.start(time.Now(), e.cfg.Tick)
+	e.schedule.start(begin, e.cfg.Tick)
 	e.mu.Unlock()
 	e.tick()
 	for {
@@ -204,6 +206,6 @@ func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.stats
-	s.Running, s.Waiting = e.schedule.running, len(e.schedule.waiting)
+	s.Running, s.Waiting = e.schedule.running, e.schedule.queue.len()
 	return s
 }

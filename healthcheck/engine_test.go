@@ -304,6 +304,61 @@ func TestLeavingAndBack(t *testing.T) {
 	})
 }
 
+// TestSecondProviderStarts: the wait for first verdicts of a provider that comes later
+// ends as well.
+func TestSecondProviderStarts(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		r.net.set("10.0.0.1:80", accept)
+		first := r.set("http_api", backend("b1", "10.0.0.1"))
+		r.apply(first)
+		r.run()
+		r.at(20 * time.Second)
+		if !r.engine.View().Settled {
+			t.Error("not settled")
+		}
+		r.net.set("10.0.0.2:80", accept)
+		r.net.set("10.0.0.3:80", blackhole)
+		slow := checked(func(c *route.Check) { c.InitialDelay, c.Timeout = time.Minute, 2*time.Second })
+		second := r.setOf(&route.Entrypoint{ID: "http_file", Protocol: route.HTTP, Source: "file", Options: route.DefaultOptions()},
+			backend("b2", "10.0.0.2"), backend("b3", "10.0.0.3", slow))
+		r.apply(first, second)
+		r.at(22 * time.Second)
+		r.wantServing("http_file", "b2 b3")
+		r.at(31 * time.Second)
+		r.wantServing("http_file", "b2")
+		r.wantState("http_file", "b3", route.StatePending, route.OutPendingVerifiedExists)
+	})
+}
+
+// TestProofEnds: successes are counted only while a backend serves unverified.
+func TestProofEnds(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		s := r.set("http_api", backend("b1", "10.0.0.1"))
+		r.apply(s)
+		r.run()
+		if got := r.engine.reports.few.Load(); got != 1 {
+			t.Errorf("%d suspects while in panic", got)
+		}
+		again := r.set("http_api", backend("b1", "10.0.0.1")) // with a Load of its own
+		r.apply(again)
+		if _, old := r.engine.reports.suspects.Load(s.Placements[0].Load); old || r.engine.reports.few.Load() != 1 {
+			t.Error("the old load is still watched")
+		}
+		r.net.set("10.0.0.1:80", accept)
+		r.at(11 * time.Second)
+		r.wantState("http_api", "b1", route.StateUp, route.InVerified)
+		if got := r.engine.reports.few.Load(); got != 0 {
+			t.Errorf("%d suspects after the panic", got)
+		}
+		r.net.set("10.0.0.1:80", refuse)
+		r.at(21 * time.Second)
+		r.apply()
+		if got := r.engine.reports.few.Load(); got != 0 {
+			t.Errorf("%d suspects after the removal", got)
+		}
+	})
+}
+
 // TestUDPIsNotProbed: whatever a check says.
 func TestUDPIsNotProbed(t *testing.T) {
 	bubble(t, Config{}, func(r *rig) {

@@ -66,14 +66,16 @@ func (p *placement) downStory(h *route.BackendHealth) string {
 
 // evidence is how many probes failed and what the last one saw.
 func (p *placement) evidence() string {
-	failed := "the last probe failed"
-	switch n := p.active.streak; {
-	case n == 1:
-		failed = "1 probe failed"
-	case n > 1:
-		failed = fmt.Sprintf("%d probes in a row failed", n)
+	var seen string
+	switch n := p.active.streak; n {
+	case 0:
+		seen = "last failure: "
+	case 1:
+		seen = "1 probe failed: "
+	default:
+		seen = fmt.Sprintf("%d probes in a row failed; last: ", n)
 	}
-	return fmt.Sprintf("%s; last: %s at %s%s", failed, p.active.message, clock(p.active.failed), p.asked())
+	return seen + p.active.message + " at " + clock(p.active.failed) + p.asked()
 }
 
 // asked is what the probe asks, in brackets.

@@ -78,16 +78,18 @@ func (p *placement) why() string {
 // the check rather than in the backends.
 func (en *entry) panicReason() string {
 	t := &en.counts
-	which := fmt.Sprintf("%d of %d are served anyway", t.inRotation, t.total)
-	if t.inRotation == t.total {
-		which = "all of them are served anyway"
-	}
-	if t.total == 1 {
-		which = "it is served anyway because nothing else exists"
+	var which string
+	switch {
+	case t.total == 1:
+		which = "the only one serves anyway"
+	case t.inRotation == t.total:
+		which = fmt.Sprintf("all %d serve anyway", t.total)
+	default:
+		which = fmt.Sprintf("serving anyway: %d of %d", t.inRotation, t.total)
 	}
 	text := fmt.Sprintf("no backend is verified; %s (panic=%s)", which, en.entrypoint.Options.Panic)
 	if kind, ok := en.sameFailure(); ok {
-		text += fmt.Sprintf("; all %d fail alike (%s), so suspect the check's configuration first", t.total, title(kind))
+		text += fmt.Sprintf("; all %d fail alike (%s), so suspect the configuration first", t.total, title(kind))
 	}
 	return text
 }
@@ -99,7 +101,7 @@ func (en *entry) sameFailure() (route.Kind, bool) {
 	}
 	kind := en.placements[0].active.kind
 	for _, p := range en.placements {
-		if p.check == nil || p.active.streak == 0 || p.active.kind != kind {
+		if p.check == nil || p.active.status != route.StateDown || p.active.streak == 0 || p.active.kind != kind {
 			return "", false
 		}
 	}
@@ -125,7 +127,7 @@ func (en *entry) downExplain(h *route.EntrypointHealth) string {
 	default:
 		text := "Down: no backend is verified" + en.others() + "."
 		if kind, ok := en.sameFailure(); ok {
-			text += fmt.Sprintf(" All %d fail alike (%s): suspect the check's configuration first.", len(en.placements), title(kind))
+			text += fmt.Sprintf(" All %d fail alike (%s): suspect the configuration first.", len(en.placements), title(kind))
 		}
 		return text
 	}

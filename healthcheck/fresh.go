@@ -14,12 +14,19 @@ type fresh struct {
 	wake    chan struct{}
 }
 
+// firstPause keeps the first probe behind the Apply that asks for it: who calls Apply
+// sees the newcomer pending first.
+const firstPause = time.Microsecond
+
 // spread books the first launches of new checks: within a second, or less for few.
 func (e *Engine) spread(added []*check, now time.Time) {
 	if len(added) == 0 {
 		return
 	}
 	most := min(e.cfg.StartupSpread, 10*time.Millisecond*time.Duration(len(added)))
+	if e.start != nil {
+		now = now.Add(firstPause)
+	}
 	for _, c := range added {
 		c.nextAt = now
 		if most > 0 {

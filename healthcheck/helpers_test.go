@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,11 +66,15 @@ func (n *fakeNet) dial(ctx context.Context, _, address string) (net.Conn, error)
 	return behave(ctx)
 }
 
-// dials returns when an address was dialled.
+// dials returns when an address was dialled, to the millisecond.
 func (n *fakeNet) dials(address string) []time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.node(address).dials)
+	var out []time.Duration
+	for _, d := range n.node(address).dials {
+		out = append(out, d.Truncate(time.Millisecond))
+	}
+	return out
 }
 
 func errno(e syscall.Errno) error {
@@ -146,7 +149,7 @@ func (r *recorder) loud(start time.Time) []string {
 	var out []string
 	for _, t := range r.all {
 		if !t.Debug {
-			out = append(out, fmt.Sprintf("%s %s/%s %s>%s", t.At.Sub(start), t.Entrypoint, t.Backend, t.From, t.To))
+			out = append(out, fmt.Sprintf("%s %s/%s %s>%s", t.At.Sub(start).Truncate(time.Millisecond), t.Entrypoint, t.Backend, t.From, t.To))
 		}
 	}
 	return out

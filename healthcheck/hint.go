@@ -2,7 +2,6 @@ package healthcheck
 
 import (
 	"fmt"
-	"strings"
 
 	"fairlead/router/route"
 )
@@ -17,12 +16,20 @@ func hint(p *placement) string {
 		text = p.kindHint()
 	}
 	if p.suspicious() {
-		text = strings.TrimPrefix(text+fmt.Sprintf(". Over %d real requests succeeded meanwhile: the check itself is probably wrong", enoughProof), ". ")
+		text = also(text, fmt.Sprintf("over %d real requests succeeded meanwhile, so the check itself is probably wrong", enoughProof))
 	}
 	if _, alike := p.entry.sameFailure(); alike {
-		text = strings.TrimPrefix(text+". All backends of the route fail alike: suspect the check's configuration first", ". ")
+		text = also(text, "all backends of the route fail alike, so suspect the configuration first")
 	}
 	return text
+}
+
+// also joins two pieces of advice.
+func also(text, more string) string {
+	if text == "" {
+		return more
+	}
+	return text + " - " + more
 }
 
 // clueHint is the advice that one seen fact is enough for.

@@ -5,6 +5,9 @@ import "fairlead/router/route"
 // change brings new settings of a placement into force (health.md, "Reload matrix").
 func (s *applyStep) change(p *placement, rp *route.Placement) {
 	before := p.backend().Provider
+	if p.current.Load != rp.Load {
+		s.engine.watch(p, false)
+	}
 	p.current = rp
 	b := &rp.Backend
 	cause := causeConfig

@@ -1,10 +1,8 @@
 package healthcheck
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -16,20 +14,13 @@ type schedule struct {
 	down     int // probes of class 2
 	unproven int // probes of checks that nobody is up by, class 2 included
 	hosts    map[string]int
-	waiting  []due // sorted, what could not be launched at the last tick
-	scratch  []due
+	queue    queue
 	origin   time.Time // of the grid of ticks
 	lastTick time.Time // on the grid, not later than now
 }
 
-// due is a check whose time has come, with what it is sorted by.
-type due struct {
-	check *check
-	class class
-}
-
 func newSchedule(concurrency, perHost int) schedule {
-	return schedule{concurrency: concurrency, perHost: perHost, hosts: map[string]int{}}
+	return schedule{concurrency: concurrency, perHost: perHost, hosts: map[string]int{}, queue: queue{parked: map[string][]due{}}}
 }
 
 func (s *schedule) start(now time.Time, tick time.Duration) {
@@ -50,13 +41,27 @@ type share struct {
 	unproven bool // nobody is up by the check: at most three quarters
 }
 
-// room reports whether the budgets allow a probe (rule 3). The last quarter is for
-// checks that somebody is up by: thousands of dead newcomers, which are urgent as
-// long as they are pending, cannot delay them.
-func (s *schedule) room(h share) bool {
-	return s.running < s.concurrency && s.hosts[h.host] < s.perHost &&
-		(!h.down || s.down < max(s.concurrency/2, 1)) &&
-		(!h.unproven || s.unproven < max(s.concurrency*3/4, 1))
+// pool is the queue that a share waits in: each has a limit of its own.
+func (h share) pool() int {
+	switch {
+	case h.down:
+		return poolDown
+	case h.unproven:
+		return poolUnproven
+	}
+	return poolProven
+}
+
+// room reports whether the budgets allow a probe (rule 3).
+func (s *schedule) room(h share) bool { return s.open(h.pool()) && s.hosts[h.host] < s.perHost }
+
+// open reports whether a pool has room. The last quarter is for checks that somebody
+// is up by: thousands of dead newcomers, which are urgent as long as they are
+// pending, cannot delay them.
+func (s *schedule) open(pool int) bool {
+	return s.running < s.concurrency &&
+		(pool != poolDown || s.down < max(s.concurrency/2, 1)) &&
+		(pool == poolProven || s.unproven < max(s.concurrency*3/4, 1))
 }
 
 // book adds n to what the shares use: 1 at a launch, -1 at its end.
@@ -65,57 +70,15 @@ func (s *schedule) book(h share, n int) {
 	if s.hosts[h.host] += n; s.hosts[h.host] == 0 {
 		delete(s.hosts, h.host)
 	}
+	if n < 0 {
+		s.queue.unpark(h.host)
+	}
 	if h.down {
 		s.down += n
 	}
 	if h.unproven {
 		s.unproven += n
 	}
-}
-
-// collectDue lists every check whose time has come, most urgent first.
-func (e *Engine) collectDue(now time.Time) {
-	s := &e.schedule
-	list := s.scratch[:0]
-	for _, c := range e.checks {
-		if c.inFlight != nil || c.nextAt.After(now) || !c.wanted() {
-			continue
-		}
-		if c.dueSince.IsZero() {
-			c.dueSince = s.lastTick
-		}
-		list = append(list, due{check: c, class: c.class()})
-	}
-	slices.SortFunc(list, func(a, b due) int {
-		return cmp.Or(cmp.Compare(a.class, b.class), a.check.nextAt.Compare(b.check.nextAt),
-			cmp.Compare(a.check.generation, b.check.generation))
-	})
-	s.scratch, s.waiting = s.waiting[:0], list
-}
-
-// launchWaiting launches what waits and has room. It runs at each tick and whenever
-// a slot is free again.
-func (e *Engine) launchWaiting(now time.Time) {
-	if e.start == nil || e.stopped {
-		return
-	}
-	s := &e.schedule
-	kept := s.waiting[:0]
-	for i, d := range s.waiting {
-		if s.running >= s.concurrency {
-			kept = append(kept, s.waiting[i:]...)
-			break
-		}
-		switch {
-		case d.check.inFlight != nil, e.checks[d.check.key] != d.check, d.check.nextAt.After(now), !d.check.wanted():
-		case s.room(d.check.share(d.class)):
-			e.launch(d.check, d.check.share(d.class), now)
-		default:
-			kept = append(kept, d)
-		}
-	}
-	clear(s.waiting[len(kept):])
-	s.waiting = kept
 }
 
 // task is one probe on its way.

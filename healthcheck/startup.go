@@ -73,9 +73,6 @@ func (e *Engine) decide(p *placement) {
 // endStartups ends the waits whose time is over: what is still pending then is
 // pending as any newcomer.
 func (e *Engine) endStartups(now time.Time) {
-	if e.settled {
-		return
-	}
 	for source, st := range e.startups {
 		if st.over || now.Before(st.deadline) {
 			continue

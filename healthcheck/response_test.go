@@ -1,0 +1,43 @@
+package healthcheck
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// FuzzReadResponse: whatever comes, the reader ends, answers with a status of its
+// range or an error, never reads past the limits, and does not depend on how the
+// bytes are cut. Nothing of the answer is quoted in the error.
+func FuzzReadResponse(f *testing.F) {
+	for _, s := range []string{
+		"", "H", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.0 204\r\n\r\n", "HTTP/1.1 200 OK\nA: b\n\n", "HTTP/1.1 2",
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 101 X\r\n\r\n", "SSH-2.0-x\r\n", "220 mail ESMTP\r\n",
+		"\x15\x03\x01\x00\x02\x02\x46", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", "HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\r\n: x\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nA: \x00\r\n\r\n", "HTTP/1.1 200 OK\r\n folded\r\n\r\n", "HTTP/1.1 99999 OK\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 5000) + "\r\n\r\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		status, err := readResponse(bufio.NewReaderSize(bytes.NewReader(data), 4096))
+		if err == nil && (status < 100 || status > 599 || status < 200 && status != 101) {
+			t.Fatalf("status %d", status)
+		}
+		again, errAgain := readResponse(bufio.NewReaderSize(iotest.OneByteReader(bytes.NewReader(data)), 16))
+		if again != status || (err == nil) != (errAgain == nil) {
+			t.Fatalf("%d %v, byte by byte %d %v", status, err, again, errAgain)
+		}
+		var malformed *protocolError
+		if err != nil && !errors.As(err, &malformed) && !errors.Is(err, io.EOF) {
+			t.Fatalf("unexpected error %v", err)
+		}
+		if malformed != nil && (malformed.Error() == "" || len(malformed.message) > 100) {
+			t.Fatalf("the error says %q", malformed.message)
+		}
+	})
+}
