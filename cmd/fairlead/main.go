@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/rs/zerolog"
+
 	"fairlead/cmd/internal/cli"
 )
 
@@ -16,6 +18,7 @@ func main() { os.Exit(run()) }
 // run turns the first signal into the end of the context, and the second one into
 // the end of the process.
 func run() int {
+	zerolog.MessageFieldName = "msg" // a health line has a field "message" of its own
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)
