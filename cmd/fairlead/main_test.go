@@ -57,8 +57,8 @@ func start(t *testing.T, backend string) *process {
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	lines := bufio.NewScanner(log)
 	for p.http == "" && lines.Scan() {
-		var line struct{ Message, HTTP string }
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Message == "fairlead started" {
+		var line struct{ Msg, HTTP string }
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "fairlead started" {
 			p.http = line.HTTP
 		}
 	}
