@@ -4,6 +4,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,6 +21,11 @@ func main() { os.Exit(run()) }
 // the end of the process.
 func run() int {
 	zerolog.MessageFieldName = "msg" // a health line has a field "message" of its own
+	// net/http writes bytes of a backend's surplus answer here; they must be in no log.
+	log.SetOutput(io.Discard)
+	// A closed terminal must not take the traffic with it. What the signal asks of a
+	// daemon, to read its files again, this version does not do.
+	signal.Ignore(syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)

@@ -152,7 +152,7 @@ func (a *App) startCore(ctx context.Context, c *crew) {
 	c.start(ctx, "controller", func(ctx context.Context) error { return a.controller.Run(ctx, snapshots) })
 	for _, p := range a.providers {
 		box := provider.NewMailbox()
-		c.start(ctx, p.Name()+" snapshots", func(ctx context.Context) error { return pump(ctx, box, snapshots) })
+		c.start(ctx, p.Name()+" snapshots", func(ctx context.Context) error { return pump(ctx, box, snapshots, newTeller(a.log)) })
 		c.start(ctx, p.Name()+" provider", func(ctx context.Context) error {
 			if err := p.Run(ctx, box); err != nil && ctx.Err() == nil {
 				// The others go on, and so does what this one gave.
@@ -164,8 +164,8 @@ func (a *App) startCore(ctx context.Context, c *crew) {
 	}
 }
 
-// pump carries a provider's newest snapshot to the controller.
-func pump(ctx context.Context, box *provider.Mailbox, out chan<- route.Snapshot) error {
+// pump carries a provider's newest snapshot to the controller and logs what it refuses.
+func pump(ctx context.Context, box *provider.Mailbox, out chan<- route.Snapshot, t *teller) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -181,6 +181,7 @@ func pump(ctx context.Context, box *provider.Mailbox, out chan<- route.Snapshot)
 			return nil
 		case out <- s:
 		}
+		t.tell(s)
 	}
 }
 

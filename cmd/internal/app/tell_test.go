@@ -1,0 +1,43 @@
+package app
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"fairlead/router/route"
+)
+
+// TestLogNamesRefusalsOnce: a refused container is in the log, once, and again when it comes back.
+func TestLogNamesRefusalsOnce(t *testing.T) {
+	var out bytes.Buffer
+	teller := newTeller(zerolog.New(&out))
+	s := route.Snapshot{
+		Provider: "docker",
+		Candidates: []route.CandidateDiagnostics{{CandidateID: "c1", Diagnostics: []route.Diagnostic{
+			{Code: "W001", Severity: route.SeverityWarn, Message: "bad port", Label: "l", Hint: "do"},
+			{Code: "I001", Severity: route.SeverityInfo, Message: "defaulted"},
+		}}},
+		Global:      []route.Diagnostic{{Code: "E114", Severity: route.SeverityError, Message: "file"}},
+		Rejected:    []route.Rejected{{CandidateID: "c2", Name: "db", Code: "E001", Reason: "not enabled", Hint: "add enable"}},
+		Entrypoints: []*route.Entrypoint{{ID: "http_a", Absent: []route.Absence{{CandidateID: "c3", Name: "app", Why: route.AbsentPaused}}}},
+	}
+	teller.tell(s)
+	first := out.String()
+	for _, want := range []string{"W001", "I001", "E114", "E001", "paused", `"level":"warn","route":"http_a"`} {
+		if !strings.Contains(first, want) {
+			t.Errorf("no %s in %s", want, first)
+		}
+	}
+	teller.tell(s)
+	if out.String() != first {
+		t.Errorf("told twice: %s", out.String()[len(first):])
+	}
+	teller.tell(route.Snapshot{Provider: "docker"})
+	teller.tell(s)
+	if out.Len() != 2*len(first) {
+		t.Errorf("what comes back is not told again")
+	}
+}
