@@ -65,6 +65,14 @@ func failed(c *call, err error) *failure {
 	return f
 }
 
+// bodyKind classifies an error of a response body.
+func bodyKind(c *call, err error) route.Kind {
+	if errors.Is(context.Cause(c.ctx), errBodyIdle) {
+		return route.KindTimeout
+	}
+	return kindOf(err, route.KindHTTPError)
+}
+
 // clientReason judges an error of reading the client's request body.
 func clientReason(err error) route.Reason {
 	switch {

@@ -110,6 +110,9 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement) 
 		p.tunnel(c, res)
 		return nil
 	}
-	p.relay(c, res)
+	if err := p.relay(c, res); err != nil {
+		// The head was a success; that the rest of it broke off is told, too.
+		p.report(route.Outcome{Placement: target, Kind: bodyKind(c, err), Transport: true, Status: res.status})
+	}
 	return nil
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -85,13 +86,14 @@ func (t trailer) Each(yield func(name, value string) bool) {
 // knowledge.
 type server struct {
 	*http.Server
-	fresh freshConns
+	fresh   freshConns
+	active  active
+	tunnels tunnels
 }
 
 // newServer makes a front whose requests end with ctx.
-func (p *Proxy) newServer(ctx context.Context, active *active) *server {
+func (p *Proxy) newServer(ctx context.Context) *server {
 	s := &server{Server: &http.Server{
-		Handler:                      &front{p: p, active: active},
 		ReadHeaderTimeout:            p.cfg.Timeouts.Header,
 		IdleTimeout:                  p.cfg.Timeouts.Idle,
 		MaxHeaderBytes:               p.cfg.Limits.HeaderBytes,
@@ -101,6 +103,7 @@ func (p *Proxy) newServer(ctx context.Context, active *active) *server {
 		Protocols:                    new(http.Protocols),
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: p.cfg.Limits.Streams},
 	}}
+	s.Handler = &front{p: p, server: s}
 	s.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			// net/http looks for the preface of HTTP/2 before its own deadlines begin.
@@ -116,15 +119,16 @@ func (p *Proxy) newServer(ctx context.Context, active *active) *server {
 // front turns net/http requests into exchanges.
 type front struct {
 	p      *Proxy
-	active *active
+	server *server
 }
 
 // ServeHTTP implements http.Handler.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.active.add()
-	defer f.active.done()
+	f.server.active.add()
+	defer f.server.active.done()
 	s, _ := f.p.fronts.Get().(*served)
 	s.begin(w, r)
+	s.w.tunnels = &f.server.tunnels
 	f.p.handle(&s.x, r.RequestURI)
 	if s.end() {
 		panic(http.ErrAbortHandler) // net/http's way to cut a connection
@@ -159,6 +163,9 @@ func (s *served) end() (abort bool) {
 	if s.w.body != nil {
 		s.w.body.finish()
 	}
+	if s.w.hijacked != nil {
+		s.w.tunnels.remove(s.w.hijacked)
+	}
 	s.x.Reset()
 	s.w = writer{}
 	s.p.fronts.Put(s)
@@ -179,7 +186,10 @@ type writer struct {
 	closing bool
 	aborted bool
 	names   []string // announced trailers
-	upgrade []byte   // the head of a 101, written when the connection is taken over
+
+	upgrade  []byte   // the head of a 101, written when the connection is taken over
+	hijacked net.Conn // nil unless taken over
+	tunnels  *tunnels
 }
 
 // Duplex implements exchange.Writer. Without it net/http reads the body away before
@@ -300,6 +310,8 @@ func (w *writer) Abort() {
 // CloseAfter implements exchange.Writer.
 func (w *writer) CloseAfter() { w.closing = true }
 
+var errShutdown = errors.New("shutdown is past the time of tunnels")
+
 // Hijack implements exchange.Writer.
 func (w *writer) Hijack() (net.Conn, io.Reader, error) {
 	conn, rw, err := w.rc.Hijack()
@@ -312,5 +324,9 @@ func (w *writer) Hijack() (net.Conn, io.Reader, error) {
 		return nil, nil, err
 	}
 	_ = conn.SetDeadline(time.Time{})
+	if w.hijacked = conn; !w.tunnels.add(conn) {
+		_ = conn.Close()
+		return nil, nil, errShutdown
+	}
 	return conn, bufferedFirst(rw.Reader, conn), nil
 }

@@ -230,7 +230,7 @@ func TestShutdownCutsWhatTakesTooLong(t *testing.T) {
 	if _, _, err := c.ReadMessage(); err == nil {
 		t.Error("the tunnel outlives the shutdown")
 	}
-	if a := <-done; a.err == nil && a.res.StatusCode == 200 {
+	if a := <-done; a.err == nil && a.res.StatusCode == http.StatusOK {
 		t.Errorf("%+v", a)
 	}
 	err := <-r.served
@@ -264,7 +264,7 @@ func TestShutdownDelay(t *testing.T) {
 	r.start()
 	begin := time.Now()
 	r.stop()
-	if res, _ := r.get("app.test", "/"); res.StatusCode != 200 {
+	if res, _ := r.get("app.test", "/"); res.StatusCode != http.StatusOK {
 		t.Errorf("status %d", res.StatusCode)
 	}
 	err := <-r.served
@@ -321,7 +321,7 @@ func TestPanicCostsOneRequest(t *testing.T) {
 	if strings.Contains(body, "canary") {
 		t.Errorf("body: %s", body)
 	}
-	if res, _ := r.get("app.test", "/"); res.StatusCode != 200 {
+	if res, _ := r.get("app.test", "/"); res.StatusCode != http.StatusOK {
 		t.Errorf("status %d after the panic", res.StatusCode)
 	}
 }

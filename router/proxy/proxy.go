@@ -103,7 +103,6 @@ type Proxy struct {
 	buffers  sync.Pool // *[bufferSize]byte
 	flushers sync.Pool // *lateFlush
 	fronts   sync.Pool // *served, of the front
-	tunnels  tunnels
 }
 
 // bufferSize is the piece in which bodies are copied.

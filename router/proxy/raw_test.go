@@ -302,7 +302,7 @@ func (r *rig) closedAfter(t *testing.T, row *rawRow, c net.Conn, reader *bufio.R
 	t.Helper()
 	if row.name == "pipelined requests" {
 		res, err := http.ReadResponse(reader, nil)
-		if err != nil || res.StatusCode != 200 {
+		if err != nil || res.StatusCode != http.StatusOK {
 			t.Errorf("the second of two pipelined requests: %v", err)
 			return true
 		}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -28,8 +29,9 @@ type tunnelEnd struct {
 	read io.Reader // what was read ahead, then the connection
 }
 
-// relay passes a response on as it comes.
-func (p *Proxy) relay(c *call, res *response) {
+// relay passes a response on as it comes. It returns what went wrong with the
+// backend's side of it, or nil.
+func (p *Proxy) relay(c *call, res *response) error {
 	defer func() { _ = res.body.Close() }()
 	x := c.x
 	x.Response.Head(res.status, res.announce, func(add func(name, value string)) {
@@ -38,14 +40,25 @@ func (p *Proxy) relay(c *call, res *response) {
 	if err := p.copyBody(x.Response, res, c); err != nil {
 		p.cfg.Log.Debug().Str(route.FieldEntrypoint, x.Route.Entrypoint.ID).AnErr(route.FieldCause, err).Msg("response cut short")
 		x.Response.Abort()
-		return
+		var short *cutBody
+		if errors.As(err, &short) && x.Context.Err() == nil && !errors.Is(context.Cause(c.ctx), errRetired) {
+			return short.err
+		}
+		return nil
 	}
 	if res.trailers != nil {
 		if h := res.trailers(); h != nil {
 			x.Response.Trailers(h)
 		}
 	}
+	return nil
 }
+
+// cutBody is an error of the backend's side of a response body.
+type cutBody struct{ err error }
+
+func (e *cutBody) Error() string { return "reading the response body: " + e.err.Error() }
+func (e *cutBody) Unwrap() error { return e.err }
 
 // copyBody copies the body through a pooled buffer: every piece is flushed unless
 // it ends a body of known length. The client learns of a body that ends early by a
@@ -74,7 +87,7 @@ func (p *Proxy) copyBody(w exchange.Writer, res *response, c *call) error {
 			return nil
 		}
 		if err != nil {
-			return err
+			return &cutBody{err}
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestFailedDialGoesToAnotherBackend(t *testing.T) {
 	r.start()
 	for range 4 {
 		res, _ := r.do(r.request("POST", "app.test", "/", strings.NewReader(body)))
-		if res.StatusCode != 200 {
+		if res.StatusCode != http.StatusOK {
 			t.Fatalf("status %d %v", res.StatusCode, res.Header)
 		}
 	}
@@ -159,7 +159,7 @@ func TestIdleReuseRace(t *testing.T) {
 		r := newRig(t)
 		entry := r.route("app.test", []string{serveRaw(t, b.serve)}, func(e *route.Entrypoint) { e.Options.RetryAttempts = 1 })
 		r.start()
-		if res, _ := r.do(r.request("OPTIONS", "app.test", "/", nil)); res.StatusCode != 200 {
+		if res, _ := r.do(r.request("OPTIONS", "app.test", "/", nil)); res.StatusCode != http.StatusOK {
 			t.Fatal(res.StatusCode)
 		}
 		var body io.Reader
@@ -355,7 +355,7 @@ func TestBlackHoleAmongAddresses(t *testing.T) {
 	_, port, _ := net.SplitHostPort(good)
 	r.route("app.test", []string{"app.internal:" + port}, func(e *route.Entrypoint) { e.Backends[0].DialTimeout = 200 * time.Millisecond })
 	r.start()
-	if res, _ := r.get("app.test", "/"); res.StatusCode != 200 {
+	if res, _ := r.get("app.test", "/"); res.StatusCode != http.StatusOK {
 		t.Errorf("status %d %v", res.StatusCode, res.Header)
 	}
 }
@@ -367,7 +367,7 @@ func TestPicksAnotherWhenOneRetired(t *testing.T) {
 	placement(entry, 0).Upstream.Retire(route.Drain{})
 	r.start()
 	for range 6 {
-		if res, _ := r.get("app.test", "/"); res.StatusCode != 200 {
+		if res, _ := r.get("app.test", "/"); res.StatusCode != http.StatusOK {
 			t.Errorf("status %d %v", res.StatusCode, res.Header)
 		}
 	}

@@ -17,37 +17,36 @@ import (
 
 // Serve accepts connections until ctx ends, then shuts down: after ShutdownDelay
 // the listener closes, requests in flight get ShutdownTimeout, tunnels half of it.
-// It returns nil when all ended in time, and always after its goroutines. It may be
-// called for several listeners; when one of them ends its share of the tunnels is
-// not told from the others'.
+// It returns nil when all ended in time, and always after its goroutines. When the
+// listener fails it shuts down in the same way and returns why. It may be called
+// for several listeners.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	active := &active{}
-	server := p.newServer(requests, active)
+	server := p.newServer(requests)
 	served := make(chan error, 1)
 	var accepting sync.WaitGroup
 	accepting.Go(func() { served <- server.Serve(l) })
-	select {
-	case err := <-served:
-		return fmt.Errorf("serving %s: %w", l.Addr(), err)
-	case <-ctx.Done():
-	}
-	if err := p.shutdownDelay(served); err != nil {
-		return fmt.Errorf("serving %s: %w", l.Addr(), err)
-	}
-	err := p.shutDown(requests, server, active)
+
+	broken := p.serveUntil(ctx, served)
+	err := p.shutDown(requests, server)
 	accepting.Wait()
 	cut()
-	active.wait()
+	server.active.wait()
+	if broken != nil {
+		return fmt.Errorf("serving %s: %w", l.Addr(), broken)
+	}
 	return err
 }
 
-// shutdownDelay goes on serving for a while, so that whoever watches /ready stops
-// sending first.
-func (p *Proxy) shutdownDelay(served <-chan error) error {
-	if p.cfg.Timeouts.ShutdownDelay <= 0 {
-		return nil
+// serveUntil waits for the end of ctx and the shutdown delay, during which requests
+// are still taken so that whoever watches /ready can stop sending first. It returns
+// early, with the error, when the listener fails.
+func (p *Proxy) serveUntil(ctx context.Context, served <-chan error) error {
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
 	}
 	delay := time.NewTimer(p.cfg.Timeouts.ShutdownDelay)
 	defer delay.Stop()
@@ -61,23 +60,23 @@ func (p *Proxy) shutdownDelay(served <-chan error) error {
 
 // shutDown ends a front: connections without a request at once, requests in flight
 // within the limit, tunnels within half of it.
-func (p *Proxy) shutDown(ctx context.Context, server *server, active *active) error {
+func (p *Proxy) shutDown(ctx context.Context, server *server) error {
 	limit := p.cfg.Timeouts.ShutdownTimeout
 	unused := time.AfterFunc(limit/8, server.fresh.close)
 	defer unused.Stop()
-	tunnels := time.AfterFunc(limit/2, p.tunnels.closeAll)
+	tunnels := time.AfterFunc(limit/2, server.tunnels.closeAll)
 	defer tunnels.Stop()
 	ending, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := server.Shutdown(ending)
-	if err == nil && !active.waitFor(ending) { // tunnels are no requests for the server
+	if err == nil && !server.active.waitFor(ending) { // tunnels are no requests for net/http
 		err = ending.Err()
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	_ = server.Close()
-	p.tunnels.closeAll()
+	server.tunnels.closeAll()
 	return fmt.Errorf("requests were still in flight after shutdownTimeout (%v) and were cut; to give them longer raise it together with the container's stop_grace_period", limit)
 }
 

@@ -146,7 +146,7 @@ func TestUploadsAndDownloadsInLittleMemory(t *testing.T) {
 		}
 		n, err := checkPattern(res.Body)
 		_ = res.Body.Close()
-		if err != nil || n != size || res.StatusCode != 200 {
+		if err != nil || n != size || res.StatusCode != http.StatusOK {
 			t.Errorf("length %d: status %d, %d bytes, %v", length, res.StatusCode, n, err)
 		}
 		runtime.ReadMemStats(&after)
@@ -162,7 +162,7 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 	r.route("app.test", []string{serveHTTP(t, func(w http.ResponseWriter, req *http.Request) {
 		rc := http.NewResponseController(w)
 		_ = rc.EnableFullDuplex()
-		w.WriteHeader(200)
+		w.WriteHeader(http.StatusOK)
 		_ = rc.Flush()
 		buf := make([]byte, 100)
 		for {
@@ -253,7 +253,7 @@ func TestForwardsEarlyHints(t *testing.T) {
 	if got := strings.Join(hints, ","); got != "103 [</a.css>; rel=preload],102 [</b.css>; rel=preload]" {
 		t.Errorf("interim answers %s", got)
 	}
-	if res.StatusCode != 200 || body != "done" || res.Header.Get("Link") != "" {
+	if res.StatusCode != http.StatusOK || body != "done" || res.Header.Get("Link") != "" {
 		t.Errorf("final answer %d %q %v", res.StatusCode, body, res.Header)
 	}
 	// A client of HTTP/1.0 knows no interim answers.
@@ -311,7 +311,7 @@ func TestContinueThatTheBackendIgnores(t *testing.T) {
 	req := r.request("POST", "app.test", "/", strings.NewReader("hello"))
 	req.Header.Set("Expect", "100-continue")
 	res, _ := r.do(req)
-	if got := backend.take(); res.StatusCode != 200 || len(got) != 1 || got[0].body != "hello" {
+	if got := backend.take(); res.StatusCode != http.StatusOK || len(got) != 1 || got[0].body != "hello" {
 		t.Errorf("status %d, backend got %+v", res.StatusCode, got)
 	}
 }
@@ -346,7 +346,7 @@ func TestEarlyAnswer(t *testing.T) {
 	}
 	for range 3 {
 		next, _ := r.get("app.test", "/")
-		if next.StatusCode != 200 || next.Header.Get("X-Conn") == res.Header.Get("X-Conn") {
+		if next.StatusCode != http.StatusOK || next.Header.Get("X-Conn") == res.Header.Get("X-Conn") {
 			t.Errorf("status %d over connection %s", next.StatusCode, next.Header.Get("X-Conn"))
 		}
 	}
@@ -424,7 +424,8 @@ func TestResponseBodyThatStops(t *testing.T) {
 		}
 	})})
 	r.start()
-	for _, path := range []string{"/length", "/chunked", "/idle"} {
+	for path, kind := range map[string]route.Kind{"/length": route.KindHTTPError, "/chunked": route.KindHTTPError, "/idle": route.KindTimeout} {
+		before := len(r.outcomes.all())
 		res, err := client(t).Do(r.request("GET", "app.test", path, nil))
 		if err != nil {
 			t.Fatal(err)
@@ -432,6 +433,10 @@ func TestResponseBodyThatStops(t *testing.T) {
 		body, err := io.ReadAll(res.Body)
 		if err == nil || string(body) != "abc" {
 			t.Errorf("%s: %q, %v", path, body, err)
+		}
+		eventually(t, "the broken body is reported", func() bool { return len(r.outcomes.all()) == before+2 })
+		if last := r.outcomes.all()[before+1]; !last.Transport || last.Kind != kind || last.Status != 200 {
+			t.Errorf("%s: outcome %+v", path, last)
 		}
 	}
 }
@@ -563,5 +568,73 @@ func TestBodiesAreNotDecoded(t *testing.T) {
 	res, body := r.get("app.test", "/")
 	if !bytes.Equal([]byte(body), packed) || res.Header.Get("Content-Encoding") != "gzip" || res.Header.Get("X-Asked") != "" {
 		t.Errorf("%x %v", body, res.Header)
+	}
+}
+
+// TestSilentClientsAreLetGo: before, in and after a head. (net/http looks for the
+// preface of HTTP/2 without a deadline of its own.)
+func TestSilentClientsAreLetGo(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Timeouts.Header, c.Timeouts.Idle = 50*time.Millisecond, 50*time.Millisecond })
+	r.route("app.test", []string{serveHTTP(t, func(http.ResponseWriter, *http.Request) {})})
+	r.start()
+	for _, sent := range []string{"", "GET", "GET / HTTP/1.1\r\nHost: app.test\r\nX-A", "PRI * HTTP/2.0\r\n", "GET / HTTP/1.1\r\nHost: app.test\r\n\r\n"} {
+		c := r.dial()
+		_, _ = io.WriteString(c, sent)
+		if _, err := io.ReadAll(c); err != nil && errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %q the connection is still open: %v", sent, err)
+		}
+	}
+}
+
+// TestIdleBackendConnections end after the limit.
+func TestIdleBackendConnections(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Timeouts.BackendIdle = 20 * time.Millisecond })
+	ended := make(chan struct{})
+	r.route("app.test", []string{serveRaw(t, func(_ int, c net.Conn, br *bufio.Reader) {
+		if _, err := readSeen(br); err == nil {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+		_, _ = br.ReadByte()
+		close(ended)
+	})})
+	r.start()
+	r.get("app.test", "/")
+	<-ended
+}
+
+// TestNothingIsLeftBehind: goroutines end with their requests.
+func TestNothingIsLeftBehind(t *testing.T) {
+	r := newRig(t)
+	entry := r.route("app.test", []string{serveHTTP(t, func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		if req.URL.Path == "/slow" {
+			<-req.Context().Done()
+			return
+		}
+		_, _ = w.Write(body)
+	})}, func(e *route.Entrypoint) { e.Options.BackendTimeout = 20 * time.Millisecond })
+	r.start()
+	r.get("app.test", "/")
+	before := runtime.NumGoroutine()
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for i := range 60 {
+		path, body := "/", io.Reader(strings.NewReader("hello"))
+		if i%3 == 0 {
+			path = "/slow"
+		}
+		if i%2 == 0 {
+			body = io.MultiReader(body) // no length
+		}
+		res, err := c.Do(r.request("POST", "app.test", path, body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
+	}
+	placement(entry, 0).Upstream.CloseIdle()
+	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= before })
+	if load := placement(entry, 0).Load; load.InFlight.Load() != 0 || load.Requests.Load() != 61 {
+		t.Errorf("in flight %d, requests %d", load.InFlight.Load(), load.Requests.Load())
 	}
 }

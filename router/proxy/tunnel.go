@@ -20,28 +20,29 @@ func upgrades(x *exchange.Exchange) bool {
 		exchange.HasToken(x.Header.List("Connection"), "Upgrade")
 }
 
-// tunnels are the upgraded connections of a proxy; shutdown closes what is left.
+// tunnels are the client connections of one front that were taken over; shutdown
+// closes what is left of them.
 type tunnels struct {
 	mu   sync.Mutex
-	open map[io.Closer]struct{}
+	open map[net.Conn]struct{}
 	over bool
 }
 
 // add reports false when shutdown is past the time of tunnels.
-func (t *tunnels) add(c io.Closer) bool {
+func (t *tunnels) add(c net.Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
 		return false
 	}
 	if t.open == nil {
-		t.open = map[io.Closer]struct{}{}
+		t.open = map[net.Conn]struct{}{}
 	}
 	t.open[c] = struct{}{}
 	return true
 }
 
-func (t *tunnels) remove(c io.Closer) {
+func (t *tunnels) remove(c net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.open, c)
@@ -84,10 +85,6 @@ func (p *Proxy) tunnel(c *call, res *response) {
 	}
 	both := pair{client, end.conn}
 	defer func() { _ = both.Close() }()
-	if !p.tunnels.add(both) {
-		return
-	}
-	defer p.tunnels.remove(both)
 	var wg sync.WaitGroup
 	wg.Go(func() { p.pipe(end.conn, read, both) })
 	wg.Go(func() { p.pipe(client, end.read, both) })
