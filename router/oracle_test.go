@@ -16,15 +16,31 @@ import (
 // sharing no code with the table.
 
 type oracleRule struct {
-	e    *route.Entrypoint
-	host route.HostPattern
+	e        *route.Entrypoint
+	host     route.HostPattern
+	priority int
+}
+
+// oraclePriority is what a priority counts for.
+func oraclePriority(list []*route.Entrypoint, e *route.Entrypoint, host route.HostPattern) int {
+	p := e.Match.Priority
+	if e.CanServe() {
+		return p
+	}
+	p = min(p, 0)
+	for _, other := range list {
+		if other.Protocol == route.HTTP && other.CanServe() && other.Match.Path == e.Match.Path && slices.Contains(other.Match.Hosts, host) {
+			p = min(p, other.Match.Priority)
+		}
+	}
+	return p
 }
 
 func oracle(list []*route.Entrypoint, r *testRequest) string {
 	var best *oracleRule
 	for _, e := range list {
 		for _, h := range e.Match.Hosts {
-			rule := &oracleRule{e, h}
+			rule := &oracleRule{e, h, oraclePriority(list, e, h)}
 			if rule.applies(r) && (best == nil || rule.first(best)) {
 				best = rule
 			}
@@ -97,8 +113,8 @@ func oraclePath(rule route.PathRule, path string) bool {
 // first reports whether o comes before p.
 func (o *oracleRule) first(p *oracleRule) bool {
 	a, b := o.e.Match, p.e.Match
-	if a.Priority != b.Priority {
-		return a.Priority > b.Priority
+	if o.priority != p.priority {
+		return o.priority > p.priority
 	}
 	if o.host.Kind != p.host.Kind {
 		return o.host.Kind < p.host.Kind

@@ -124,7 +124,7 @@ func (r *resolver) related() []candidate {
 			if !h.matches(r.asked.host) {
 				continue
 			}
-			c := &candidate{host: h, rule: rule{priority: rt.Entrypoint.Match.Priority, place: place(rt, h), route: rt}}
+			c := &candidate{host: h, rule: r.view.Table.ruleOf(rt, h)}
 			if best == nil || c.before(&best.rule) < 0 {
 				best = c
 			}

@@ -126,6 +126,12 @@ func TestResolveSaysWhyCandidatesLost(t *testing.T) {
 			"http_deep: order: less specific than http_one: the wildcard *.b.example comes before the wildcard **.b.example",
 			"http_short: order: less specific than http_one: the wildcard *.b.example comes before the wildcard **.example",
 		}},
+		{"priority without a backend", []*route.Entrypoint{
+			entrypoint(t, "http_living", "a.b.example", priority(5)), entrypoint(t, "http_stopped", "*", priority(9), retained()),
+		}, Query{URL: "a.b.example"}, []string{
+			"http_living: matched",
+			"http_stopped: order: lower priority than http_living: without a backend it counts as 0 at present, against 5",
+		}},
 		{"any", []*route.Entrypoint{
 			entrypoint(t, "http_any", "*"), entrypoint(t, "http_rare", "*", priority(-1)),
 		}, Query{URL: "a.b.example"}, []string{

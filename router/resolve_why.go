@@ -147,6 +147,8 @@ func beaten(w, c *candidate) string {
 	id, we, ce := w.route.Entrypoint.ID, w.route.Entrypoint, c.route.Entrypoint
 	wp, cp := &w.route.rules.path, &c.route.rules.path
 	switch {
+	case w.priority != c.priority && c.priority != ce.Match.Priority:
+		return fmt.Sprintf("lower priority than %s: without a backend it counts as %d at present, against %d", id, c.priority, w.priority)
 	case w.priority != c.priority:
 		return fmt.Sprintf("lower priority than %s: %d against %d", id, c.priority, w.priority)
 	case w.host.pattern != c.host.pattern && hostPlace(w.place) != hostPlace(c.place):

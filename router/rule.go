@@ -164,6 +164,7 @@ func matchLabels(labels []hostLabel, host string) bool {
 
 // rule is one host pattern of a route with its place in the total order.
 type rule struct {
+	// priority is the entrypoint's own, or less: see demote.
 	priority int
 	// place orders rules of one priority, lower first: see place.
 	place uint64
@@ -191,6 +192,44 @@ func place(r *Route, host *compiledHost) uint64 {
 	return p<<3 | uint64(maxConditions-r.Entrypoint.Match.Conditions())
 }
 
+// serves reports whether the route can serve, which its place says.
+func (a *rule) serves() bool { return a.place>>3&1 == 0 }
+
+// demote lowers the priorities of the rules of a list that cannot serve: to 0 when
+// they are positive, and to that of any rule with the same path that can serve. A
+// priority wins traffic for a backend; without one it would only keep requests from
+// routes that have one.
+func demote(list []rule) {
+	var lowest map[string]int // by path, of those that can serve
+	for i := range list {
+		r := &list[i]
+		if r.serves() {
+			continue
+		}
+		if lowest == nil {
+			lowest = lowestServing(list)
+		}
+		r.priority = min(r.priority, 0)
+		if p, ok := lowest[r.route.rules.path.value]; ok {
+			r.priority = min(r.priority, p)
+		}
+	}
+}
+
+func lowestServing(list []rule) map[string]int {
+	lowest := map[string]int{}
+	for i := range list {
+		if !list[i].serves() {
+			continue
+		}
+		path := list[i].route.rules.path.value
+		if p, ok := lowest[path]; !ok || list[i].priority < p {
+			lowest[path] = list[i].priority
+		}
+	}
+	return lowest
+}
+
 func bit(b bool) uint64 {
 	if b {
 		return 1
@@ -200,7 +239,8 @@ func bit(b bool) uint64 {
 
 // before is the total order of routes: negative when a is asked before b. The steps:
 //
-//  1. higher priority;
+//  1. higher priority; of one that cannot serve a positive one counts as 0, and none
+//     counts for more than that of one with equal host and path rules that can serve;
 //  2. host: exact, regular expression, wildcard with the longest suffix ("*." before
 //     "**."), any;
 //  3. path: exact, regular expression (longest), prefix (longest);

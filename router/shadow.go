@@ -29,7 +29,7 @@ func appendShadows(shadows []shadow, host string, list []rule) []shadow {
 		if r.Entrypoint.Match.ClientNobody {
 			continue
 		}
-		k := key{r.rules.path.value, r.rules.conditions, list[i].priority}
+		k := key{r.rules.path.value, r.rules.conditions, r.Entrypoint.Match.Priority}
 		switch winner := first[k]; winner {
 		case nil:
 			first[k] = r

@@ -111,7 +111,8 @@ func (t *Table) diagnose(r *Route, d route.Diagnostic) {
 	f.diagnostics = append(f.diagnostics, d)
 }
 
-// groupOf returns the group of a host pattern and makes it when it is new.
+// groupOf returns the group of a host pattern and makes it when it is new; those of
+// the routes in a finished table never are.
 func (t *Table) groupOf(host *compiledHost) *group {
 	var slot **group
 	switch host.pattern.Kind {
@@ -189,11 +190,31 @@ func (g *group) add(r rule) {
 	}
 }
 
+// rules returns the list in which a path rule is.
+func (g *group) rules(path *compiledPath) []rule {
+	switch {
+	case path.kind == route.PathExact:
+		return g.exact[path.value]
+	case path.kind == route.PathRegex:
+		return g.regex
+	case path.value == "/":
+		return g.root
+	}
+	return g.prefix[path.value]
+}
+
+// ruleOf returns the rule of a route of this table for one of its host patterns.
+func (t *Table) ruleOf(r *Route, host *compiledHost) rule {
+	list := t.groupOf(host).rules(&r.rules.path)
+	return list[slices.IndexFunc(list, func(other rule) bool { return other.route == r })]
+}
+
 // rank sorts a list and keeps track of the group's best rule and its priorities.
 func (g *group) rank(list []rule) {
 	if len(list) == 0 {
 		return
 	}
+	demote(list)
 	slices.SortFunc(list, func(a, b rule) int { return a.before(&b) })
 	first, last := &list[0], &list[len(list)-1]
 	if g.best == nil {

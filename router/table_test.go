@@ -395,3 +395,40 @@ func TestBuildGrowsLinearly(t *testing.T) {
 		}
 	}
 }
+
+func TestPriorityWithoutBackendTakesNothingFromLivingRoutes(t *testing.T) {
+	for name, c := range map[string]struct {
+		retained, living *route.Entrypoint
+		want             string
+	}{
+		"equal rules": {
+			entrypoint(t, "http_a", "a.b.example", priority(10)), entrypoint(t, "http_z", "a.b.example", claimed(9)), "http_z"},
+		"equal rules, more conditions": {
+			entrypoint(t, "http_a", "a.b.example", priority(10), methods("GET")), entrypoint(t, "http_z", "a.b.example", claimed(9)), "http_z"},
+		"equal rules, living one of negative priority": {
+			entrypoint(t, "http_a", "a.b.example"), entrypoint(t, "http_z", "a.b.example", priority(-5)), "http_z"},
+		"any host": {
+			entrypoint(t, "http_a", "*", priority(1000)), entrypoint(t, "http_z", "a.b.example", claimed(9)), "http_z"},
+		"shorter prefix": {
+			entrypoint(t, "http_a", "a.b.example", priority(1000)), entrypoint(t, "http_z", "a.b.example", prefix("/x"), claimed(9)), "http_z"},
+		"against a wildcard": {
+			entrypoint(t, "http_a", "a.b.example", priority(10)), entrypoint(t, "http_z", "*.b.example"), "http_a"},
+		"against any host": {
+			entrypoint(t, "http_a", "a.b.example"), entrypoint(t, "http_z", "*"), "http_a"},
+		"against a shorter prefix": {
+			entrypoint(t, "http_a", "a.b.example", prefix("/x")), entrypoint(t, "http_z", "a.b.example"), "http_a"},
+		"against a fallback": {
+			entrypoint(t, "http_a", "a.b.example"), entrypoint(t, "http_z", "*", priority(-5)), "http_a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			retained()(c.retained)
+			table := build(c.retained, c.living)
+			if got := idOf(table.Match(get("a.b.example", "/x/y"))); got != c.want {
+				t.Errorf("%s wins, want %s", got, c.want)
+			}
+			if c.retained.Match.Priority != c.living.Match.Priority && len(table.Diagnostics("http_z")) > 0 {
+				t.Errorf("a passing state is reported: %v", table.Diagnostics("http_z"))
+			}
+		})
+	}
+}
