@@ -148,13 +148,22 @@ func newBackendHealth(v *router.EntrypointView, h *route.BackendHealth, detailed
 		LastResult: newResult(h.LastResult), NextCheckAt: epoch(h.NextCheckAt), InFlightProbe: h.InFlightProbe,
 		Admin:    Admin{State: "ready"},
 		Provider: Provision{Name: v.Entrypoint.Source, State: string(b.Provider), Stale: v.Stale},
-		Load:     Load{InFlight: max(h.InFlight, 0), Tunnels: max(h.Tunnels, 0)},
+		Load:     newLoad(h),
 		Hint:     known(h.Hint), Code: known(h.Code), Explain: h.Explain,
 	}
 	if detailed {
 		out.History = newHistory(h.History)
 	}
 	return out
+}
+
+// newLoad reads the counters now: the picture is as old as the last change of health.
+func newLoad(h *route.BackendHealth) Load {
+	inFlight, tunnels := h.InFlight, h.Tunnels
+	if h.Load != nil {
+		inFlight, tunnels = h.Load.InFlight.Load(), h.Load.Tunnels.Load()
+	}
+	return Load{InFlight: max(inFlight, 0), Tunnels: max(tunnels, 0)}
 }
 
 // unhealthy reports whether a probe or Docker says that the backend fails.

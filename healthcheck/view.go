@@ -151,7 +151,7 @@ func (e *Engine) backendView(p *placement, now time.Time) route.BackendHealth {
 		h.EffectiveWeight = max(b.Weight, 1)
 	}
 	if l := p.current.Load; l != nil {
-		h.InFlight, h.Tunnels = l.InFlight.Load(), l.Tunnels.Load()
+		h.InFlight, h.Tunnels, h.Load = l.InFlight.Load(), l.Tunnels.Load(), l
 	}
 	if c := p.check; c != nil {
 		v := *e.checkView(c, now)

@@ -119,12 +119,14 @@ type BackendHealth struct {
 	LastResult      *ProbeResult
 	NextCheckAt     time.Time // zero when none is planned
 	InFlightProbe   bool
-	InFlight        int64
+	InFlight        int64 // when the picture was taken
 	Tunnels         int64
-	Hint            string
-	Code            string
-	Explain         string
-	History         []Transition // oldest first, at most 20
+	// Load is what the placement carries, read live; nil where there is no placement.
+	Load    *Load
+	Hint    string
+	Code    string
+	Explain string
+	History []Transition // oldest first, at most 20
 }
 
 // Counters of a placement's active layer.
