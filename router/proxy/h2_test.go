@@ -299,3 +299,21 @@ func TestUpgradeToHTTP2IsNoWayIn(t *testing.T) {
 		t.Errorf("%q %v", buf, err)
 	}
 }
+
+// TestStreamsAreLimited: the front says how many streams a connection may have.
+func TestStreamsAreLimited(t *testing.T) {
+	r := newRig(t).start()
+	f, _ := rawH2(t, r)
+	for {
+		fr, err := f.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := fr.(*http2.SettingsFrame); ok && !s.IsAck() {
+			if n, ok := s.Value(http2.SettingMaxConcurrentStreams); !ok || n != 250 {
+				t.Errorf("%d streams, %v", n, ok)
+			}
+			return
+		}
+	}
+}

@@ -17,7 +17,8 @@ import (
 
 // Serve accepts connections until ctx ends, then shuts down: after ShutdownDelay
 // the listener closes, requests in flight get ShutdownTimeout, tunnels half of it.
-// It returns nil when all ended in time, and always after its goroutines. When the
+// What is left then is cut. It returns nil when all ended in time; only requests that
+// ignore the cut for a quarter of ShutdownTimeout outlive it, with an error. When the
 // listener fails it shuts down in the same way and returns why. It may be called
 // for several listeners.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
@@ -30,9 +31,11 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 
 	broken := p.serveUntil(ctx, served)
 	err := p.shutDown(requests, server)
+	cut() // the calls to all upstreams end with it
 	accepting.Wait()
-	cut()
-	server.active.wait()
+	if left := p.lastWait(ctx, server); err == nil {
+		err = left
+	}
 	if broken != nil {
 		return fmt.Errorf("serving %s: %w", l.Addr(), broken)
 	}
@@ -80,6 +83,19 @@ func (p *Proxy) shutDown(ctx context.Context, server *server) error {
 	return fmt.Errorf("requests were still in flight after shutdownTimeout (%v) and were cut; to give them longer raise it together with the container's stop_grace_period", limit)
 }
 
+// lastWait waits for the handlers that were cut. That takes no time unless
+// something ignores the cut, and then it must not keep the process.
+func (p *Proxy) lastWait(ctx context.Context, server *server) error {
+	limit := p.cfg.Timeouts.ShutdownTimeout / 4
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	if server.active.waitFor(ending) {
+		return nil
+	}
+	p.cfg.Log.Error().Msg("requests did not end although they were cut; the shutdown goes on without them")
+	return fmt.Errorf("requests did not end within %v after they were cut", limit)
+}
+
 // active counts the requests and tunnels of a front.
 type active struct {
 	mu    sync.Mutex
@@ -116,8 +132,6 @@ func (a *active) waiting() <-chan struct{} {
 	}
 	return a.empty
 }
-
-func (a *active) wait() { <-a.waiting() }
 
 // waitFor reports whether all ended before ctx did.
 func (a *active) waitFor(ctx context.Context) bool {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -155,25 +156,21 @@ func (u *upstream) sendUpgrade(c *call) (*response, *failure) {
 	if err != nil {
 		return nil, failed(c, err)
 	}
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		select {
-		case <-c.ctx.Done():
-			_ = nc.Close()
-		case <-stop:
-		}
-	})
+	// The call ends by itself when its response body is relayed or cut, so this
+	// bounds a body that stalls, too.
+	stop := context.AfterFunc(c.ctx, func() { _ = nc.Close() })
 	_, err = nc.Write(upgradeHead(c.x))
 	var res *response
 	if err == nil {
 		res, err = readUpgrade(c, nc)
 	}
-	close(stop)
-	wg.Wait()
-	if err != nil {
+	switch {
+	case err != nil:
+		stop()
 		_ = nc.Close()
 		return nil, failed(c, err)
+	case res.tunnel != nil: // it ends with its two sides
+		stop()
 	}
 	return res, nil
 }

@@ -208,3 +208,49 @@ func TestWebSocketOverTLS(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRefusedUpgradeStalls: a refusal whose body stalls ends with the idle watch, with
+// the client and with a drain, and never holds a shutdown up.
+func TestRefusedUpgradeStalls(t *testing.T) {
+	for _, how := range []string{"idle", "client", "drain", "shutdown"} {
+		t.Run(how, func(t *testing.T) {
+			gone := make(chan struct{})
+			r := newRig(t, func(c *Config) {
+				c.Timeouts.ShutdownTimeout = 200 * time.Millisecond
+				if how == "idle" {
+					c.Timeouts.BodyIdle = 50 * time.Millisecond
+				}
+			})
+			entry := r.route("app.test", []string{serveRaw(t, func(_ int, c net.Conn, br *bufio.Reader) {
+				if _, err := readSeen(br); err == nil {
+					_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab")
+					_, _ = br.ReadByte()
+					close(gone)
+				}
+			})})
+			r.start()
+			c := r.dial()
+			_, _ = io.WriteString(c, upgradeRequest)
+			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil || res.StatusCode != http.StatusOK {
+				t.Fatalf("%v %v", res, err)
+			}
+			switch how {
+			case "client":
+				_ = c.Close()
+			case "drain":
+				up := placement(entry, 0).Upstream
+				up.Retire(route.Drain{Timeout: int64(time.Hour)})
+				up.(*upstream).cut.Reset(0)
+			case "shutdown":
+				r.stop()
+				if err := <-r.served; err == nil {
+					t.Error("no error although a request was cut")
+				}
+				r.served <- nil
+			}
+			<-gone
+			eventually(t, "nothing in flight", func() bool { return entry.Cell.InFlight.Load() == 0 })
+		})
+	}
+}
