@@ -157,14 +157,15 @@ func (t *transport) setBody(req *http.Request, c *call) {
 	if from == nil {
 		return
 	}
-	from.Each(func(name, _ string) bool { // announced, without values yet
+	kept := exchange.Only{All: from, Keep: c.x.RequestTrailer()}
+	kept.Each(func(name, _ string) bool { // announced, without values yet
 		trailer[http.CanonicalHeaderKey(name)] = nil
 		return true
 	})
 	req.Trailer = trailer
 	reader.atEnd = func() {
 		clear(trailer)
-		from.Each(func(name, value string) bool {
+		kept.Each(func(name, value string) bool {
 			trailer.Add(name, value)
 			return true
 		})

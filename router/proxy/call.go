@@ -105,7 +105,7 @@ func (c *call) inform(status int, h exchange.Header) {
 	c.informing.Lock()
 	defer c.informing.Unlock()
 	if !c.over {
-		c.x.Response.Inform(status, h)
+		c.x.Response.Inform(status, c.x.Interim(h))
 	}
 }
 

@@ -282,13 +282,13 @@ func (w *writer) Flush() error {
 // Trailers implements exchange.Writer.
 func (w *writer) Trailers(h exchange.Header) {
 	own := w.w.Header()
+	announced := make(map[string]bool, len(w.names))
+	for _, n := range w.names {
+		announced[http.CanonicalHeaderKey(n)] = true
+	}
 	h.Each(func(name, value string) bool {
 		key := http.CanonicalHeaderKey(name)
-		announced := false
-		for _, n := range w.names {
-			announced = announced || http.CanonicalHeaderKey(n) == key
-		}
-		if !announced {
+		if !announced[key] {
 			key = http.TrailerPrefix + key
 		}
 		own[key] = append(own[key], value)

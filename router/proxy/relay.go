@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,7 +35,9 @@ type tunnelEnd struct {
 func (p *Proxy) relay(c *call, res *response) error {
 	defer func() { _ = res.body.Close() }()
 	x := c.x
-	x.Response.Head(res.status, res.announce, func(add func(name, value string)) {
+	keep := x.ResponseTrailer(res.header)
+	announce := slices.DeleteFunc(res.announce, func(name string) bool { return !keep(name, "") })
+	x.Response.Head(res.status, announce, func(add func(name, value string)) {
 		x.OutgoingResponse(res.header, add)
 	})
 	if err := p.copyBody(x.Response, res, c); err != nil {
@@ -48,7 +51,7 @@ func (p *Proxy) relay(c *call, res *response) error {
 	}
 	if res.trailers != nil {
 		if h := res.trailers(); h != nil {
-			x.Response.Trailers(h)
+			x.Response.Trailers(exchange.Only{All: h, Keep: keep})
 		}
 	}
 	return nil

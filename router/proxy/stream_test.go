@@ -638,3 +638,42 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Errorf("in flight %d, requests %d", load.InFlight.Load(), load.Requests.Load())
 	}
 }
+
+// TestTrailersTakeNothingBack: fields of the head do not come in trailers, in neither
+// direction, nor hop-by-hop ones in interim responses.
+func TestTrailersTakeNothingBack(t *testing.T) {
+	trailers := make(chan http.Header, 1)
+	r := newRig(t)
+	r.route("app.test", []string{serveRaw(t, func(_ int, c net.Conn, br *bufio.Reader) {
+		req, err := http.ReadRequest(br)
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, req.Body)
+		trailers <- req.Trailer
+		_, _ = io.WriteString(c, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nKeep-Alive: 5\r\nConnection: X-Hop\r\nX-Hop: 1\r\nProxy-Authenticate: Basic\r\n\r\n"+
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close, X-Named\r\nTrailer: X-Sum, Set-Cookie\r\n\r\n2\r\nok\r\n0\r\n"+
+			"X-Sum: 1\r\nSet-Cookie: a=b\r\nX-Named: 1\r\nKeep-Alive: 5\r\nX-More: 2\r\n\r\n")
+	})})
+	r.start()
+	c := r.dial()
+	_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\nConnection: X-Named\r\nTrailer: X-Sum, X-Real-Ip\r\n\r\n2\r\nok\r\n0\r\n"+
+		"X-Sum: 1\r\nX-Real-Ip: 6.6.6.6\r\nX_Forwarded_For: 6.6.6.6\r\nHost: evil.test\r\nAuthorization: x\r\nX-Named: 1\r\nX-More: 2\r\n\r\n")
+	br := bufio.NewReader(c)
+	hints, err := http.ReadResponse(br, nil)
+	if err != nil || hints.StatusCode != http.StatusEarlyHints || len(hints.Header) != 1 || hints.Header.Get("Link") == "" {
+		t.Errorf("interim: %+v %v", hints, err)
+	}
+	res, err := http.ReadResponse(br, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	want := http.Header{"X-Sum": {"1"}, "X-More": {"2"}}
+	if got := <-trailers; !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the backend got the trailers %v", got)
+	}
+	if got := res.Trailer; !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the client got the trailers %v", got)
+	}
+}
