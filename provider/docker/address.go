@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"fairlead/router/route"
 )
@@ -30,18 +31,30 @@ type spot struct {
 	// waiting is set when the engine has given no address yet: ask again.
 	waiting     bool
 	diagnostics []route.Diagnostic
+	// choice is set when the address was one of several that would do.
+	choice choice
+}
+
+// choice is an address that was taken though no setting names its network. It holds
+// for one run of the container whose address it is.
+type choice struct {
+	network string
+	host    string
+	started time.Time
 }
 
 // maxFollow bounds chains of containers that share one another's network.
 const maxFollow = 4
 
 // place chooses a container's address (labels.md, "Address"). wanted is the value of
-// the network label, project the compose project. It is a pure function.
-func (s site) place(c inspected, project, wanted string) spot {
+// the network label, project the compose project, before what was chosen last time:
+// an address that still works is kept when other networks come and go, because a
+// change of address ends connections. It is a pure function.
+func (s site) place(c inspected, project, wanted string, before choice) spot {
 	for range maxFollow {
 		target, follows := strings.CutPrefix(c.NetworkMode, "container:")
 		if !follows {
-			return s.placeOwn(c, project, wanted)
+			return s.placeOwn(c, project, wanted, before)
 		}
 		next, found := s.lookup(target)
 		if !found {
@@ -56,7 +69,7 @@ func (s site) place(c inspected, project, wanted string) spot {
 	return nowhere("let the containers join one network instead", "shares its network through a chain that is too long")
 }
 
-func (s site) placeOwn(c inspected, project, wanted string) spot {
+func (s site) placeOwn(c inspected, project, wanted string, before choice) spot {
 	switch c.NetworkMode {
 	case "host":
 		return s.placeOnHost()
@@ -81,14 +94,33 @@ func (s site) placeOwn(c inspected, project, wanted string) spot {
 		return sp
 	}
 	s.prefer(names, project)
-	sp := spot{waiting: true}
-	for _, name := range names {
-		if sp = reach(c.Networks[name]); !sp.waiting {
-			break
-		}
-	}
+	sp := s.choose(c, names, before)
 	sp.diagnostics = diagnostics
 	return sp
+}
+
+// choose takes the first network in order that has an address, but stays with the
+// choice made before unless the provider's default network is there now.
+func (s site) choose(c inspected, names []string, before choice) spot {
+	for _, name := range names {
+		sp := reach(c.Networks[name])
+		if sp.waiting {
+			continue
+		}
+		if name != s.defaultNetwork && before.stands(c, names) {
+			return spot{host: before.host, choice: before}
+		}
+		sp.choice = choice{network: name, host: sp.host, started: c.Started}
+		return sp
+	}
+	return spot{waiting: true}
+}
+
+// stands reports whether the container has the chosen address still, in the same run
+// and on a network that may be used.
+func (c choice) stands(in inspected, usable []string) bool {
+	return c.host != "" && c.started.Equal(in.Started) && slices.Contains(usable, c.network) &&
+		reach(in.Networks[c.network]).host == c.host
 }
 
 // named resolves the network label: as written, then with the compose project's name

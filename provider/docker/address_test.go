@@ -99,7 +99,7 @@ func TestPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := site{self: c.self, networks: c.networks, defaultNetwork: c.standard, prefix: "sozune", lookup: lookupTable}
-			got := s.place(inspected{NetworkMode: c.mode, Networks: c.nets}, c.project, c.wanted)
+			got := s.place(inspected{NetworkMode: c.mode, Networks: c.nets}, c.project, c.wanted, choice{})
 			text := got.host
 			switch {
 			case got.waiting:
@@ -137,7 +137,7 @@ func lookupTable(ref string) (inspected, bool) {
 
 func TestNetworkFindingsNameBothLists(t *testing.T) {
 	s := site{self: location{where: inContainer, networks: nets("edge=10.0.0.9", "ops=10.0.1.9")}, prefix: "sozune"}
-	got := s.place(inspected{Networks: nets("db=10.2.0.2", "cache=10.3.0.2")}, "shop", "front")
+	got := s.place(inspected{Networks: nets("db=10.2.0.2", "cache=10.3.0.2")}, "shop", "front", choice{})
 	for _, d := range got.diagnostics {
 		for _, want := range []string{"cache, db", "edge, ops"} {
 			if !strings.Contains(d.Message, want) {

@@ -171,7 +171,9 @@ func TestRealEngineNetworks(t *testing.T) {
 		t.Errorf("got %s", describeSnapshot(s))
 	}
 	e.do("network", "connect", "bridge", "%in")
-	r.until("two networks", e.present("in", "bridge"))
+	e.do("network", "disconnect", "%inner", "%in")
+	r.until("another network", e.present("in", "bridge"))
+	e.do("network", "connect", "%inner", "%in")
 	e.do("network", "disconnect", "bridge", "%in")
 	r.until("one network again", e.present("in", e.prefix+"inner"))
 	e.run("host", "--network", "host", "-e", "PORT=18947", "-l", e.label("http.host.port=18947"))

@@ -41,6 +41,8 @@ type record struct {
 	// endpoints are the last ones found while it was running; a leaving container
 	// keeps them.
 	endpoints []label.Endpoint
+	// choice is the address taken last, when no setting names its network.
+	choice choice
 	// served is set once it has run under our eyes: its end is then retained in full.
 	served  bool
 	removed bool

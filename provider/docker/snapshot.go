@@ -129,7 +129,8 @@ func (s *state) addressed(r *record, in *label.Input, now time.Time) {
 
 // endpoints finds the address of a container and a port for each declaration.
 func (s *state) endpoints(r *record) (endpoints []label.Endpoint, waiting bool) {
-	place := s.site.place(r.info, r.candidate.Project, r.parsed.Network)
+	place := s.site.place(r.info, r.candidate.Project, r.parsed.Network, r.choice)
+	r.choice = place.choice
 	endpoints = make([]label.Endpoint, len(r.parsed.Declarations))
 	for i, d := range r.parsed.Declarations {
 		e := label.Endpoint{Host: place.host, Loopback: place.loopback, Diagnostics: slices.Clone(place.diagnostics)}

@@ -206,3 +206,55 @@ func BenchmarkSnapshotOf300Containers(b *testing.B) {
 		s.snapshot(now)
 	}
 }
+
+// Another network that comes before the chosen one must not change the address: that
+// is a new incarnation, with new health and closed connections.
+func TestConnectedNetworkKeepsTheChosenAddress(t *testing.T) {
+	began := time.Now()
+	type step struct {
+		nets  string
+		fresh bool // started anew
+		self  string
+		want  string
+	}
+	for name, c := range map[string]struct {
+		standard, wanted, project string
+		steps                     []step
+	}{
+		"unrelated":               {steps: []step{{nets: "m=10.0.0.2", want: "10.0.0.2"}, {nets: "a=10.1.0.2 m=10.0.0.2", want: "10.0.0.2"}}},
+		"compose's own":           {project: "shop", steps: []step{{nets: "m=10.0.0.2", want: "10.0.0.2"}, {nets: "shop_default=10.1.0.2 m=10.0.0.2", want: "10.0.0.2"}}},
+		"label":                   {wanted: "a", steps: []step{{nets: "m=10.0.0.2", want: "10.0.0.2"}, {nets: "a=10.1.0.2 m=10.0.0.2", want: "10.1.0.2"}}},
+		"provider's default":      {standard: "z", steps: []step{{nets: "m=10.0.0.2", want: "10.0.0.2"}, {nets: "z=10.1.0.2 m=10.0.0.2", want: "10.1.0.2"}}},
+		"default without address": {standard: "z", steps: []step{{nets: "m=10.0.0.2", want: "10.0.0.2"}, {nets: "a=10.2.0.2 z= m=10.0.0.2", want: "10.0.0.2"}}},
+		"disconnected":            {steps: []step{{nets: "m=10.0.0.2", want: "10.0.0.2"}, {nets: "a=10.1.0.2", want: "10.1.0.2"}, {nets: "a=10.1.0.2 m=10.0.0.2", want: "10.1.0.2"}}},
+		"another address":         {steps: []step{{nets: "m=10.0.0.2", want: "10.0.0.2"}, {nets: "a=10.1.0.2 m=10.0.0.3", want: "10.1.0.2"}}},
+		"started anew":            {steps: []step{{nets: "m=10.0.0.2", want: "10.0.0.2"}, {nets: "a=10.1.0.2 m=10.0.0.2", fresh: true, want: "10.1.0.2"}}},
+		"not shared any more":     {steps: []step{{nets: "m=10.0.0.2", self: "a m", want: "10.0.0.2"}, {nets: "a=10.1.0.2 m=10.0.0.2", self: "a", want: "10.1.0.2"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, now := testState(), began
+			s.site.defaultNetwork = c.standard
+			s.site.self = location{where: onHost}
+			started := began
+			for i, step := range c.steps {
+				now = now.Add(time.Second)
+				if step.fresh {
+					started = now
+				}
+				in := containerAt("a", "", started)
+				in.Networks = nets(strings.Fields(step.nets)...)
+				in.Labels["sozune.network"], in.Labels["com.docker.compose.project"] = c.wanted, c.project
+				if step.self != "" {
+					s.site.self = location{where: inContainer, networks: nets(strings.Fields(step.self)...)}
+				}
+				s.apply(event{Type: "network", Action: "connect", Attrs: map[string]string{"container": "a"}}, now)
+				s.get("a", in.Labels)
+				s.answered("a", in, nil, now)
+				e := s.snapshot(now).Entrypoints[0]
+				if len(e.Backends) != 1 || e.Backends[0].Host != step.want {
+					t.Fatalf("step %d: %s, want %s", i, backends(e), step.want)
+				}
+			}
+		})
+	}
+}
