@@ -172,3 +172,70 @@ func TestTokens(t *testing.T) {
 		t.Error("IsToken")
 	}
 }
+
+// counted counts how often a list is asked for.
+type counted struct {
+	lines
+	lists int
+}
+
+func (c *counted) List(name string) string {
+	c.lists++
+	return c.lines.List(name)
+}
+
+// TestLongConnectionListIsReadOnce: it is parsed for the message, not for each field;
+// empty tokens name nothing.
+func TestLongConnectionListIsReadOnce(t *testing.T) {
+	h := &counted{lines: lines{{"Connection", strings.Repeat(",", 100) + " ,a,B,c , d,E,F,"}}}
+	for _, name := range []string{"A", "b", "C", "D", "e", "f", "G", ""} {
+		h.lines = append(h.lines, [2]string{name, "1"})
+	}
+	x := &Exchange{Header: h}
+	if got := collect(x.Outgoing); got != "G=1 =1" || h.lists != 1 {
+		t.Errorf("%q with %d lists read", got, h.lists)
+	}
+	drop := newDropper(strings.Repeat(",", 1<<20))
+	if drop.n != 0 || drop.many != nil {
+		t.Error("empty tokens are kept")
+	}
+}
+
+func TestTrailerFields(t *testing.T) {
+	x := &Exchange{
+		Header: lines{{"Connection", "X-Named"}},
+		Edits:  []Edit{{Op: Delete, Name: "X-Edited"}}, ResponseEdits: []Edit{{Op: Set, Name: "X-Set"}},
+	}
+	request, response := x.RequestTrailer(), x.ResponseTrailer(lines{{"Connection", "close, x-there"}})
+	x.Reset() // neither needs it any more
+	for name, want := range map[string][2]bool{
+		"X-Sum": {true, true}, "Grpc-Status": {true, true}, "X-Named": {false, true}, "X-There": {true, false},
+		"X-Edited": {false, true}, "X-Set": {true, false}, "Host": {}, "content-length": {}, "Transfer-Encoding": {},
+		"Authorization": {}, "Set-Cookie": {}, "X_Forwarded_For": {}, "X-Real-IP": {}, "Proxy": {}, "TE": {}, "X Y": {}, "": {},
+		"Access-Control-Allow-Origin": {},
+	} {
+		if got := [2]bool{request(name, "v"), response(name, "v")}; got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+	if request("X-Sum", "a\x01b") || request("X-Sum", "a\r\nb") {
+		t.Error("a control character passes")
+	}
+}
+
+func TestInterim(t *testing.T) {
+	x := &Exchange{ResponseEdits: []Edit{{Op: Delete, Name: "Server"}}}
+	h := x.Interim(lines{{"Connection", "X-Hop"}, {"X-Hop", "1"}, {"Server", "s"}, {"Link", "</a>"}, {"link", "</b>"}, {"X Y", "1"}, {"Content-Length", "1"}})
+	got := collect(func(add func(name, value string)) {
+		h.Each(func(name, value string) bool {
+			add(name, value)
+			return true
+		})
+	})
+	if got != "Link=</a> link=</b>" || h.Get("Link") != "</a>" || h.List("LINK") != "</a>, </b>" || h.Get("Server") != "" {
+		t.Errorf("%q", got)
+	}
+	if !h.Has("link", "</b>", false) || h.Has("link", "", false) || h.Has("server", "", true) || !h.Has("link", "", true) {
+		t.Error("Has")
+	}
+}

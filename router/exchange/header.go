@@ -33,7 +33,7 @@ func (x *Exchange) DeleteHeader(name string) {
 // managed fields too; then edits are made, so that a client cannot take back ours
 // by naming them in Connection.
 func (x *Exchange) Outgoing(add func(name, value string)) {
-	drop := newDropper(x.Header)
+	drop := newDropper(x.Header.List("Connection"))
 	x.Header.Each(func(name, value string) bool {
 		if !drop.drops(name) && !managedAlias(name) && !edited(x.Edits, name) {
 			add(name, value)
@@ -46,7 +46,7 @@ func (x *Exchange) Outgoing(add func(name, value string)) {
 // OutgoingResponse calls add for every field line of a response head that goes to
 // the client, by the same rules.
 func (x *Exchange) OutgoingResponse(h Header, add func(name, value string)) {
-	drop := newDropper(h)
+	drop := newDropper(h.List("Connection"))
 	h.Each(func(name, value string) bool {
 		if !drop.drops(name) && !edited(x.ResponseEdits, name) {
 			add(name, value)
@@ -74,17 +74,6 @@ func applyEdits(edits []Edit, add func(name, value string)) {
 			add(edits[i].Name, edits[i].Value)
 		}
 	}
-}
-
-// dropper knows the hop-by-hop fields of one message.
-type dropper struct {
-	connection string // the Connection field's values, joined
-}
-
-func newDropper(h Header) dropper { return dropper{connection: h.List("Connection")} }
-
-func (d dropper) drops(name string) bool {
-	return hopByHop(name) || d.connection != "" && HasToken(d.connection, name)
 }
 
 // hopByHop reports whether a field always ends at the next hop.

@@ -35,8 +35,11 @@ type tunnelEnd struct {
 func (p *Proxy) relay(c *call, res *response) error {
 	defer func() { _ = res.body.Close() }()
 	x := c.x
-	keep := x.ResponseTrailer(res.header)
-	announce := slices.DeleteFunc(res.announce, func(name string) bool { return !keep(name, "") })
+	announce := res.announce
+	if len(announce) > 0 {
+		keep := x.ResponseTrailer(res.header)
+		announce = slices.DeleteFunc(announce, func(name string) bool { return !keep(name, "") })
+	}
 	x.Response.Head(res.status, announce, func(add func(name, value string)) {
 		x.OutgoingResponse(res.header, add)
 	})
@@ -51,7 +54,7 @@ func (p *Proxy) relay(c *call, res *response) error {
 	}
 	if res.trailers != nil {
 		if h := res.trailers(); h != nil {
-			x.Response.Trailers(exchange.Only{All: h, Keep: keep})
+			x.Response.Trailers(exchange.Only{All: h, Keep: x.ResponseTrailer(res.header)})
 		}
 	}
 	return nil

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -652,7 +654,7 @@ func TestTrailersTakeNothingBack(t *testing.T) {
 		_, _ = io.Copy(io.Discard, req.Body)
 		trailers <- req.Trailer
 		_, _ = io.WriteString(c, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nKeep-Alive: 5\r\nConnection: X-Hop\r\nX-Hop: 1\r\nProxy-Authenticate: Basic\r\n\r\n"+
-			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close, X-Named\r\nTrailer: X-Sum, Set-Cookie\r\n\r\n2\r\nok\r\n0\r\n"+
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: X-Named\r\nTrailer: X-Sum, Set-Cookie\r\n\r\n2\r\nok\r\n0\r\n"+
 			"X-Sum: 1\r\nSet-Cookie: a=b\r\nX-Named: 1\r\nKeep-Alive: 5\r\nX-More: 2\r\n\r\n")
 	})})
 	r.start()
