@@ -78,10 +78,10 @@ func proxyStatus(reason route.Reason) string {
 	return "fairlead; error=" + reason.Info().Error + "; details=\"" + string(reason) + "\""
 }
 
-// isGRPC reports whether the client reads trailers-only answers: gRPC is always POST.
-// Anything else that calls itself gRPC, CONNECT above all, gets the status.
+// isGRPC reports whether the client reads trailers-only answers: gRPC is always POST
+// over HTTP/2. Anything else that calls itself gRPC gets the status.
 func isGRPC(x *exchange.Exchange) bool {
-	return x.Header != nil && x.Verb == "POST" && strings.HasPrefix(x.Header.Get("Content-Type"), "application/grpc")
+	return x.Header != nil && x.Major >= 2 && x.Verb == "POST" && strings.HasPrefix(x.Header.Get("Content-Type"), "application/grpc")
 }
 
 // answerGRPC is a trailers-only response: gRPC clients read nothing else.

@@ -38,13 +38,20 @@ func TestAnswersOfOurOwn(t *testing.T) {
 		{"GET", "no.test", "text/html,application/xhtml+xml", "", 404, "text/html; charset=utf-8", "<h1>404 Not Found</h1>", ""},
 		{"HEAD", "no.test", "", "", 404, "text/plain; charset=utf-8", "", ""},
 		{"GET", "app.test", "", "", 502, "text/plain; charset=utf-8", "502 Bad Gateway\n", ""},
-		{"POST", "no.test", "", "application/grpc+proto", 200, "application/grpc", "", "12"},
-		{"POST", "app.test", "", "application/grpc", 200, "application/grpc", "", "14"},
+		{"POST", "no.test", "", "application/grpc+proto", 404, "text/plain; charset=utf-8", "404 Not Found\n", ""},
+		{"POST h2", "no.test", "", "application/grpc+proto", 200, "application/grpc", "", "12"},
+		{"POST h2", "app.test", "", "application/grpc", 200, "application/grpc", "", "14"},
+		{"GET h2", "app.test", "", "application/grpc", 502, "text/plain; charset=utf-8", "502 Bad Gateway\n", ""},
 	} {
-		req := r.request(tt.method, tt.host, "/", nil)
+		method, two, _ := strings.Cut(tt.method, " ")
+		req := r.request(method, tt.host, "/", nil)
 		req.Header.Set("Accept", tt.accept)
 		req.Header.Set("Content-Type", tt.kind)
-		res, body := r.do(req)
+		c := client(t)
+		if two != "" {
+			c = h2client(t)
+		}
+		res, body := r.doWith(c, req)
 		if res.StatusCode != tt.status || res.Header.Get("Content-Type") != tt.contentType || !strings.Contains(body, tt.body) || tt.body == "" && body != "" {
 			t.Errorf("%+v: %d %v %q", tt, res.StatusCode, res.Header, body)
 		}

@@ -256,7 +256,12 @@ func client(t testing.TB) *http.Client {
 // do sends a request and reads the whole answer.
 func (r *rig) do(req *http.Request) (*http.Response, string) {
 	r.t.Helper()
-	res, err := client(r.t).Do(req)
+	return r.doWith(client(r.t), req)
+}
+
+func (r *rig) doWith(c *http.Client, req *http.Request) (*http.Response, string) {
+	r.t.Helper()
+	res, err := c.Do(req)
 	if err != nil {
 		r.t.Fatalf("%s %s: %v", req.Method, req.URL, err)
 	}
