@@ -23,6 +23,7 @@ type entry struct {
 	summary    summary
 	since      time.Time
 	panicSince time.Time
+	served     bool // some backend was in rotation once
 	history    []route.Transition
 	rev        uint64 // of the last change
 	view       *route.EntrypointHealth

@@ -17,12 +17,31 @@ func explain(p *placement, h *route.BackendHealth) string {
 	}
 	parts = append(parts, p.story(h))
 	if p.active.stale && p.check != nil {
-		parts = append(parts, "The check has changed since; the next result decides.")
+		parts = append(parts, p.staleStory(h))
 	}
 	if next := p.next(h); next != "" {
 		parts = append(parts, next)
 	}
 	return strings.Join(parts, " ")
+}
+
+// staleStory says that the verdict is one of an older check, and what replaces it.
+func (p *placement) staleStory(h *route.BackendHealth) string {
+	text := "The check has changed since; the next result decides"
+	if p.rules.young(later(p.active.checked, h.NextCheckAt)) {
+		text += ", a failure only from " + p.grownUp() + " on (healthCheck.initialDelay)"
+	}
+	return text + "."
+}
+
+// grownUp is when failures begin to count.
+func (p *placement) grownUp() string { return clock(p.rules.started.Add(p.rules.initialDelay)) }
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // story is state, cause and evidence.
@@ -114,6 +133,7 @@ func (p *placement) pendingStory(h *route.BackendHealth) string {
 		lead += "; verified backends serve meanwhile"
 	case route.OutBackupStandby:
 		lead += "; it is a backup, and primaries serve"
+	case route.OutMisconfigured: // nobody serves, which is said already
 	default:
 		lead += "; verified backends serve meanwhile"
 	}
@@ -121,8 +141,8 @@ func (p *placement) pendingStory(h *route.BackendHealth) string {
 		return lead + "."
 	}
 	lead += ". So far " + p.evidence()
-	if until := p.rules.started.Add(p.rules.initialDelay); p.rules.young(p.active.checked) {
-		lead += "; failures count from " + clock(until) + " on (healthCheck.initialDelay)"
+	if p.rules.young(p.active.checked) {
+		lead += "; failures count from " + p.grownUp() + " on (healthCheck.initialDelay)"
 	}
 	return lead + "."
 }
@@ -137,6 +157,8 @@ func (p *placement) uncheckedStory(h *route.BackendHealth) string {
 		return "Standing by as a backup; it is not probed (" + why + ")."
 	case route.InBackupActive:
 		return "In rotation as a backup because no primary is verified; it is not probed (" + why + ")."
+	case route.OutMisconfigured:
+		return "It is not probed (" + why + ")."
 	default:
 	}
 	return "In rotation; it is not probed (" + why + "), so it counts as healthy."
@@ -153,7 +175,10 @@ func (p *placement) upStory(h *route.BackendHealth) string {
 		lead = "Verified"
 	default:
 	}
-	if p.active.fail > 0 {
+	switch {
+	case p.active.fail > 0 && p.active.stale: // no count decides, the next result does
+		return fmt.Sprintf("%s, but %s.", lead, p.evidence())
+	case p.active.fail > 0:
 		return fmt.Sprintf("%s, but %s; %d of %d failures in a row that would take it out.",
 			lead, p.evidence(), p.active.fail, p.rules.unhealthy)
 	}

@@ -12,17 +12,17 @@ func (en *entry) explain(h *route.EntrypointHealth) string {
 	switch h.State {
 	case route.EntrypointOK:
 		if h.InRotation == h.Total {
-			return fmt.Sprintf("Healthy: %s in rotation, verified.", backends(h.InRotation))
+			return fmt.Sprintf("Healthy: %s in rotation, verified.", backends(h.InRotation)) + en.missing()
 		}
-		return fmt.Sprintf("Healthy: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others())
+		return fmt.Sprintf("Healthy: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others()) + en.missing()
 	case route.EntrypointPartial:
-		return fmt.Sprintf("Degraded: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others())
+		return fmt.Sprintf("Degraded: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others()) + en.missing()
 	case route.EntrypointUnchecked:
-		return fmt.Sprintf("Not probed: %d of %s in rotation.", h.InRotation, backends(h.Total))
+		return fmt.Sprintf("Not probed: %d of %s in rotation.", h.InRotation, backends(h.Total)) + en.missing()
 	case route.EntrypointPending:
-		return fmt.Sprintf("Starting: %d of %s serving before the first verdict%s.", h.InRotation, backends(h.Total), en.others())
+		return fmt.Sprintf("Starting: %d of %s serving before the first verdict%s.", h.InRotation, backends(h.Total), en.others()) + en.missing()
 	case route.EntrypointPanic:
-		return "Panic: " + en.panicReason() + "."
+		return "Panic: " + en.panicReason() + "." + en.missing()
 	default:
 		return en.downExplain(h)
 	}
@@ -82,6 +82,8 @@ func (en *entry) panicReason() string {
 	switch {
 	case t.total == 1:
 		which = "the only one serves anyway"
+	case t.inRotation == t.total && t.total == 2:
+		which = "both serve anyway"
 	case t.inRotation == t.total:
 		which = fmt.Sprintf("all %d serve anyway", t.total)
 	default:
@@ -89,9 +91,17 @@ func (en *entry) panicReason() string {
 	}
 	text := fmt.Sprintf("no backend is verified; %s (panic=%s)", which, en.entrypoint.Options.Panic)
 	if kind, ok := en.sameFailure(); ok {
-		text += fmt.Sprintf("; all %d fail alike (%s), so suspect the configuration first", t.total, title(kind))
+		text += fmt.Sprintf("; %s fail alike (%s), so suspect the configuration first", all(t.total), title(kind))
 	}
 	return text
+}
+
+// all names every one of two or more.
+func all(n int) string {
+	if n == 2 {
+		return "both"
+	}
+	return fmt.Sprintf("all %d", n)
 }
 
 // sameFailure reports whether two or more backends all fail with one kind.
@@ -127,21 +137,8 @@ func (en *entry) downExplain(h *route.EntrypointHealth) string {
 	default:
 		text := "Down: no backend is verified" + en.others() + "."
 		if kind, ok := en.sameFailure(); ok {
-			text += fmt.Sprintf(" All %d fail alike (%s): suspect the configuration first.", len(en.placements), title(kind))
+			text += fmt.Sprintf(" Suspect the configuration first: %s fail alike (%s).", all(len(en.placements)), title(kind))
 		}
 		return text
 	}
-}
-
-// absent names the containers that are no backends now.
-func (en *entry) absent() string {
-	var names []string
-	for i := range en.entrypoint.Absent {
-		a := &en.entrypoint.Absent[i]
-		names = append(names, a.Name+" ("+strings.ReplaceAll(string(a.Why), "_", " ")+")")
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(names[:min(len(names), 3)], ", ")
 }

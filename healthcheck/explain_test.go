@@ -177,6 +177,40 @@ func stories() []story {
 			s.Entrypoint.FailClosed = &route.FailClosed{Code: "E113", Label: "fairlead.http.api.auth.basic"}
 			play(r, s, time.Second)
 		}},
+		{"closed by a label, no verdict yet", func(r *rig) {
+			r.net.set("10.0.0.1:80", blackhole)
+			s := r.set("http_api", backend("b1", "10.0.0.1"), backend("b2", "10.0.0.2", off))
+			s.Entrypoint.FailClosed = &route.FailClosed{Code: "E113", Label: "fairlead.http.api.auth.basic"}
+			play(r, s, time.Second)
+		}},
+		{"verified, then its check changed and fails within initialDelay", func(r *rig) {
+			open(r, "10.0.0.1")
+			late := checked(func(c *route.Check) { c.InitialDelay, c.UnhealthyThreshold = time.Minute, 3 })
+			play(r, r.set("http_api", backend("b1", "10.0.0.1", late)), 3*time.Second)
+			other := checked(func(c *route.Check) { c.InitialDelay, c.UnhealthyThreshold, c.Port = time.Minute, 3, 81 })
+			r.net.set("10.0.0.1:81", refuse)
+			r.apply(r.set("http_api", backend("b1", "10.0.0.1", other)))
+			r.at(35 * time.Second)
+		}},
+		{"it served, and lost its network", func(r *rig) {
+			open(r, "10.0.0.1")
+			play(r, r.set("http_api", backend("b1", "10.0.0.1")), 3*time.Second)
+			r.apply(bare(r, func(e *route.Entrypoint) {
+				e.Absent = []route.Absence{{Name: "api-1", Why: route.AbsentNoAddress}}
+			}))
+		}},
+		{"one of two refused by a diagnostic", func(r *rig) {
+			open(r, "10.0.0.1")
+			s := r.set("http_api", backend("b1", "10.0.0.1"))
+			s.Entrypoint.Absent = []route.Absence{{Name: "api-2", Why: route.AbsentRefused}, {Name: "api-0", Why: route.AbsentRetained}}
+			s.Entrypoint.Diagnostics = []route.Diagnostic{route.Diagnose("E106", "set port", "network_mode: host needs a port label")}
+			play(r, s, time.Second)
+		}},
+		{"restarting", func(r *rig) {
+			play(r, bare(r, func(e *route.Entrypoint) {
+				e.Absent = []route.Absence{{Name: "api-1", Why: route.AbsentRestarting}}
+			}), time.Second)
+		}},
 		{"retained", func(r *rig) {
 			play(r, bare(r, func(e *route.Entrypoint) { e.RetainedUntil = r.start.Add(time.Minute) }), time.Second)
 		}},

@@ -30,6 +30,10 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 		}
 	}
 	s := summarize(en.entrypoint, &d, &en.counts)
+	en.served = en.served || en.counts.inRotation > 0
+	if en.served && en.counts.total == 0 && s.reason == route.ReasonInitializing {
+		s.reason = route.ReasonNoBackends // it is not at its beginning: it lost what it had
+	}
 	e.store(en, d, members, s.reason)
 	e.summarized(en, s, cause, now)
 	en.publishRetry(now)
