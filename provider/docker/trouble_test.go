@@ -29,7 +29,7 @@ func TestEngineAwayKeepsEverything(t *testing.T) {
 	e.Run(web("next"))
 	e.Up(t)
 	r.until("the return", func(s route.Snapshot) bool {
-		return s.Status.Connected && s.Status.LastError == "" && of(s, "http_web") == "next="+e.Address("next", "bridge")+":80(present)"
+		return s.Status.Connected && s.Status.LastError == "" && of(s, "http_web") == "next="+e.Address("next", "bridge")+":80(present) app(retained)"
 	})
 }
 

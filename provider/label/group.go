@@ -46,6 +46,19 @@ type member struct {
 
 func (m *member) name() string { return shorten(cmp.Or(m.in.Candidate.Name, m.in.Candidate.ID), 100) }
 
+// slot is which of its owner's replicas a container is: its successor has the same.
+func (m *member) slot() slot {
+	if m.in.Candidate.Project != "" {
+		return slot{m.owner, m.in.Candidate.Labels["com.docker.compose.container-number"]}
+	}
+	return slot{m.owner, m.in.Candidate.Name}
+}
+
+type slot struct {
+	owner   owner
+	replica string
+}
+
 // newer orders members by the age of their containers, the newest first.
 func newer(a, b *member) int {
 	return cmp.Or(b.in.Candidate.born().Compare(a.in.Candidate.born()),
@@ -56,6 +69,9 @@ func newer(a, b *member) int {
 type group struct {
 	key     groupKey
 	members []*member // in the order of candidate ids
+	// dead are stopped replicas beside a living one of their owner: they are listed
+	// and decide nothing.
+	dead    []*member
 	id      string
 	claim   time.Time
 	owner   owner   // of the oldest claim: it decides the options
@@ -136,11 +152,11 @@ func (g *grouping) add(in *Input) {
 }
 
 // decide settles the claims of a group: who holds the oldest one, and which of its
-// containers decides the options. A stopped container whose claim has a living one
-// again is dropped.
+// containers decides the options. A stopped container whose owner has a living one
+// has no part in that; it is dropped when the living one is its successor.
 func (g *grouping) decide(grp *group, claims Claims) {
 	since := map[owner]time.Time{}
-	alive := map[owner]bool{}
+	alive, taken := map[owner]bool{}, map[slot]bool{}
 	for _, m := range grp.members {
 		first, known := since[m.owner]
 		if !known {
@@ -150,7 +166,9 @@ func (g *grouping) decide(grp *group, claims Claims) {
 			first = born
 		}
 		since[m.owner] = first
-		alive[m.owner] = alive[m.owner] || m.in.Presence != Retained
+		if m.in.Presence != Retained {
+			alive[m.owner], taken[m.slot()] = true, true
+		}
 	}
 	oldest := true
 	for o, t := range since {
@@ -160,7 +178,11 @@ func (g *grouping) decide(grp *group, claims Claims) {
 		}
 	}
 	grp.members = slices.DeleteFunc(grp.members, func(m *member) bool {
-		return m.in.Presence == Retained && alive[m.owner]
+		stopped := m.in.Presence == Retained && alive[m.owner]
+		if stopped && !taken[m.slot()] {
+			grp.dead = append(grp.dead, m)
+		}
+		return stopped
 	})
 	for _, m := range grp.members {
 		g.kept[m.in] = true

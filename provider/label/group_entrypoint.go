@@ -30,11 +30,15 @@ func (g *grouping) entrypoint(grp *group) *route.Entrypoint {
 			list = append(list, note)
 		}
 		if why := m.absence(grp, e); why != "" {
-			e.Absent = append(e.Absent, route.Absence{CandidateID: m.in.Candidate.ID, Name: m.in.Candidate.Name, Why: why, Until: m.until()})
+			e.Absent = append(e.Absent, m.absent(why))
 			continue
 		}
 		e.Backends = append(e.Backends, m.backend(d.decl.Check))
 	}
+	for _, m := range grp.dead {
+		e.Absent = append(e.Absent, m.absent(route.AbsentRetained))
+	}
+	slices.SortStableFunc(e.Absent, func(a, b route.Absence) int { return strings.Compare(a.CandidateID, b.CandidateID) })
 	e.Diagnostics = (&report{list: list}).sorted()
 	uniqueIDs(e.Backends)
 	return e
@@ -77,6 +81,10 @@ func (m *member) until() time.Time {
 		return m.in.Until
 	}
 	return time.Time{}
+}
+
+func (m *member) absent(why route.AbsenceReason) route.Absence {
+	return route.Absence{CandidateID: m.in.Candidate.ID, Name: m.in.Candidate.Name, Why: why, Until: m.until()}
 }
 
 // absence says why a member is no backend, "" when it is one.

@@ -48,6 +48,11 @@ func at(host string, port uint16) change {
 	}
 }
 
+func named(name string) change { return func(in *Input) { in.Candidate.Name = name } }
+
+// number is the label by which compose tells replicas apart.
+const number = "com.docker.compose.container-number"
+
 func health(word string) change { return func(in *Input) { in.Health = word } }
 
 func oneOff(in *Input) { in.Candidate.OneOff = true }
@@ -58,7 +63,7 @@ func (b *bench) run(id, project, service string, keys map[string]string, changes
 	b.Helper()
 	labels := map[string]string{"sozune.enable": "true", "sozune.http.web.host": "app.example.com", "sozune.http.web.path": "/"}
 	for k, v := range keys {
-		if !strings.HasPrefix(k, "sozune.") {
+		if !strings.HasPrefix(k, "sozune.") && k != number {
 			k = "sozune.http.web." + k
 		}
 		labels[k] = v
@@ -158,6 +163,27 @@ func TestConflicts(t *testing.T) {
 			b.run("c1", "p", "web", nil, until(soon))
 			b.run("c2", "p", "web", nil, age(time.Hour))
 		}, "http_web: c2"},
+		{"recreated without compose: the stopped one is dropped", func(b *bench) {
+			b.run("c1", "", "", nil, until(soon), named("app"))
+			b.run("c2", "", "", nil, age(time.Hour), named("app"))
+		}, "http_web: c2"},
+		{"a dead plain replica beside a living one is listed", func(b *bench) {
+			b.run("c1", "", "", nil, until(soon))
+			b.run("c2", "", "", nil, age(time.Hour))
+		}, "http_web: c2 -c1=retained"},
+		{"a dead compose replica beside a living one is listed", func(b *bench) {
+			b.run("c1", "p", "web", keys{number: "1"})
+			b.run("c2", "p", "web", keys{number: "2"}, until(soon))
+			b.run("c3", "p", "web", keys{number: "3"}, is(Paused))
+		}, "http_web: c1 -c2=retained -c3=paused"},
+		{"a compose replica with a successor is dropped", func(b *bench) {
+			b.run("c1", "p", "web", keys{number: "1"}, until(soon))
+			b.run("c2", "p", "web", keys{number: "1"}, age(time.Hour))
+		}, "http_web: c2"},
+		{"a dead replica closes nothing", func(b *bench) {
+			b.run("c1", "", "", nil)
+			b.run("c2", "", "", keys{"auth.basci": "x"}, age(time.Hour), until(soon))
+		}, "http_web: c1 -c2=retained"},
 		{"only stopped ones: retained", func(b *bench) {
 			b.run("c1", "p", "web", nil, until(soon))
 			b.run("c2", "p", "web", nil, until(soon.Add(time.Minute)))
