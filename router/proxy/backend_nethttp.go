@@ -73,7 +73,7 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkHead(res); err != nil {
+	if err := checkHead(res, false); err != nil {
 		_ = res.Body.Close()
 		return nil, err
 	}
@@ -84,9 +84,15 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 	return fromHTTP(res), nil
 }
 
-// checkHead refuses what net/http lets pass in a response head.
-func checkHead(res *http.Response) error {
-	if res.StatusCode < 200 {
+// checkHead refuses what net/http lets pass in a final response head. A switch to
+// WebSocket is one only where it was asked for.
+func checkHead(res *http.Response, upgrade bool) error {
+	switch {
+	case upgrade && res.StatusCode == http.StatusSwitchingProtocols:
+		if h := header(res.Header); !strings.EqualFold(h.List("Upgrade"), "websocket") || !exchange.HasToken(h.List("Connection"), "Upgrade") {
+			return errors.New("the backend switches to another protocol than websocket")
+		}
+	case res.StatusCode < 200, res.StatusCode > 999:
 		return fmt.Errorf("the backend answered with status %d, which is no final one", res.StatusCode)
 	}
 	for name := range res.Header {
@@ -132,8 +138,23 @@ func (t *transport) request(c *call) *http.Request {
 	if exchange.HasToken(x.Header.List("TE"), "trailers") {
 		req.Header["Te"] = []string{"trailers"}
 	}
+	if !idempotent(x.Verb) {
+		hideIdempotencyKey(req.Header)
+	}
 	t.setBody(req, c)
 	return req
+}
+
+// hideIdempotencyKey keeps net/http from sending a request again that the backend
+// may have seen: it takes the key for a promise, of which the backend may know
+// nothing, and looks for it in canonical spelling only.
+func hideIdempotencyKey(h http.Header) {
+	for _, name := range [...]string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = values
+		}
+	}
 }
 
 // setBody hands the client's body over, with its length or chunked as it came, and
@@ -276,6 +297,9 @@ func readUpgrade(c *call, nc net.Conn) (*response, error) {
 		if res.StatusCode >= 100 && res.StatusCode < 200 && res.StatusCode != http.StatusSwitchingProtocols {
 			c.inform(res.StatusCode, header(res.Header))
 			continue
+		}
+		if err := checkHead(res, true); err != nil {
+			return nil, err
 		}
 		limit.N = 1<<63 - 1
 		out := fromHTTP(res)

@@ -56,6 +56,8 @@ func failed(c *call, err error) *failure {
 	case errors.As(err, &dial):
 		f.unsent, f.kind, f.reason = true, dial.kind, dialReason(dial)
 		f.ours = dial.kind == route.KindLocalError || dial.kind == route.KindLeaving
+	case strings.HasPrefix(err.Error(), "net/http: invalid "): // the request, before anything was sent
+		f.reason, f.ours = route.ReasonBadRequest, true
 	default:
 		f.reason = answerReason(err)
 		if f.reason != route.ReasonBackendClosed && f.kind == route.KindHTTPError {

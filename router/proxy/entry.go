@@ -31,18 +31,38 @@ func (p *Proxy) handle(x *exchange.Exchange, target string) {
 		}
 	}()
 	switch {
+	case !exchange.IsToken(x.Verb):
+		p.refuseTarget(x, errors.New("the method is not a token (RFC 9110 section 9.1)"))
 	case x.Verb == "CONNECT": // never forwarded, on no version (RFC 9110 section 9.3.6)
 		x.Response.CloseAfter()
 		p.answer(x, 405, route.ReasonBadRequest, []field{{"Allow", allowedMethods}})
 	case x.Verb == "OPTIONS" && target == "*":
 		p.answer(x, 200, route.ReasonNone, []field{{"Allow", allowedMethods}})
 	default:
-		if err := p.setTarget(x, target); err != nil {
+		err := p.setTarget(x, target)
+		if err == nil {
+			err = checkTrailer(x.Trailer)
+		}
+		if err != nil {
 			p.refuseTarget(x, err)
 			return
 		}
 		p.route(x)
 	}
+}
+
+// checkTrailer checks the announced trailer names.
+func checkTrailer(h exchange.Header) (err error) {
+	if h == nil {
+		return nil
+	}
+	h.Each(func(name, _ string) bool {
+		if !exchange.IsToken(name) {
+			err = errors.New("an announced trailer field has a name that is not a token (RFC 9110 section 5.1)")
+		}
+		return err == nil
+	})
+	return err
 }
 
 const allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
@@ -74,9 +94,9 @@ func (p *Proxy) setTarget(x *exchange.Exchange, target string) error {
 		return errors.New("the request target has a fragment")
 	}
 	raw, query, mark := strings.Cut(target, "?")
-	if i := strings.Index(raw, "://"); i > 0 && raw[0] != '/' {
-		_, rest, _ := strings.Cut(raw[i+3:], "/")
-		raw = "/" + rest
+	raw, err := originForm(raw, x.Major)
+	if err != nil {
+		return err
 	}
 	for i := range len(query) {
 		if c := query[i]; c < 0x21 || c == 0x7f {
@@ -93,6 +113,25 @@ func (p *Proxy) setTarget(x *exchange.Exchange, target string) error {
 	}
 	x.HostName, err = router.CanonicalHost(x.Authority)
 	return err
+}
+
+// originForm takes the path out of a target in absolute form, which HTTP/2 has not
+// (RFC 9113 section 8.3.1).
+func originForm(raw string, major int) (string, error) {
+	if strings.HasPrefix(raw, "/") {
+		return raw, nil
+	}
+	scheme, rest, absolute := strings.Cut(raw, "://")
+	authority, path, _ := strings.Cut(rest, "/")
+	switch {
+	case !absolute || major >= 2:
+		return "", errors.New("the request target does not begin with a slash")
+	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		return "", errors.New("the scheme of the request target is neither http nor https")
+	case authority == "":
+		return "", errors.New("the request target has no host")
+	}
+	return "/" + path, nil
 }
 
 // route finds the route of an exchange, runs its filters and forwards it.

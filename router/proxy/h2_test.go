@@ -263,6 +263,10 @@ func TestHTTP2Rules(t *testing.T) {
 		{"path that climbs", []string{":method", "GET", ":scheme", "http", ":path", "/a/..%2fb", ":authority", "app.test"}, "400"},
 		{"path with a fragment", []string{":method", "GET", ":scheme", "http", ":path", "/a#b", ":authority", "app.test"}, "400"},
 		{"path without a slash", []string{":method", "GET", ":scheme", "http", ":path", "a", ":authority", "app.test"}, ""},
+		{"path in absolute form", []string{":method", "GET", ":scheme", "http", ":path", "http://app.test/", ":authority", "app.test"}, "400"},
+		{"GET star", []string{":method", "GET", ":scheme", "http", ":path", "*", ":authority", "app.test"}, "400"},
+		{"method with a space", []string{":method", "GET /x", ":scheme", "http", ":path", "/", ":authority", "app.test"}, "400"},
+		{"method with a parenthesis", []string{":method", "G(T", ":scheme", "http", ":path", "/", ":authority", "app.test"}, "400"},
 		{"connection header", append(base[:8:8], "connection", "close"), "400"},
 		{"transfer encoding", append(base[:8:8], "transfer-encoding", "chunked"), "400"},
 		{"line feed in a value", append(base[:8:8], "x-a", "b\r\nx-b: c"), ""},
@@ -284,6 +288,11 @@ func TestHTTP2Rules(t *testing.T) {
 				t.Errorf("reached the backend: %v", reached)
 			}
 		})
+	}
+	for _, o := range r.outcomes.all() {
+		if o.Transport {
+			t.Errorf("a client's fault is blamed on the backend: %+v", o)
+		}
 	}
 }
 

@@ -190,6 +190,40 @@ func TestIdleReuseRace(t *testing.T) {
 	}
 }
 
+// TestIdempotencyKeyIsNoLeaveToReplay: the transport takes it for one. The backend
+// gets the key all the same.
+func TestIdempotencyKeyIsNoLeaveToReplay(t *testing.T) {
+	for _, method := range []string{"POST", "PATCH", "BREW"} {
+		for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+			var sent, keys atomic.Int32
+			r := newRig(t)
+			r.route("app.test", []string{serveRaw(t, func(_ int, c net.Conn, br *bufio.Reader) {
+				for {
+					s, err := readSeen(br)
+					if err != nil {
+						return
+					}
+					if strings.HasPrefix(s.line, method) {
+						sent.Add(1)
+						keys.Add(int32(len(s.values(name))))
+						return
+					}
+					_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+				}
+			})})
+			r.start()
+			r.get("app.test", "/")
+			req := r.request(method, "app.test", "/", nil)
+			req.Header.Set(name, "k")
+			res, _ := r.do(req)
+			wantReason(t, res, 502, route.ReasonBackendClosed)
+			if sent.Load() != 1 || keys.Load() != 1 {
+				t.Errorf("%s with %s: sent %d times with %d keys", method, name, sent.Load(), keys.Load())
+			}
+		}
+	}
+}
+
 // TestPoisonousRequestIsSentTwiceAtMost: many pooled connections do not multiply a
 // request that kills its connection.
 func TestPoisonousRequestIsSentTwiceAtMost(t *testing.T) {

@@ -679,3 +679,17 @@ func TestTrailersTakeNothingBack(t *testing.T) {
 		t.Errorf("the client got the trailers %v", got)
 	}
 }
+
+// TestStatusThatIsNone: a status of four digits, which only HTTP/2 can carry, panics nobody.
+func TestStatusThatIsNone(t *testing.T) {
+	for _, status := range []int{-1, 0, 42, 101, 199, 1000, 65536} {
+		if err := checkHead(&http.Response{StatusCode: status}, false); err == nil {
+			t.Errorf("status %d passes", status)
+		}
+	}
+	for _, status := range []int{200, 599, 999} {
+		if err := checkHead(&http.Response{StatusCode: status}, false); err != nil {
+			t.Errorf("status %d: %v", status, err)
+		}
+	}
+}

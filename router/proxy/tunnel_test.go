@@ -123,12 +123,22 @@ func TestRefusedUpgrade(t *testing.T) {
 			_, _ = io.WriteString(c, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 40))
 		case strings.Contains(s.line, "/garbage"):
 			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH\r\n\r\n")
+		case strings.Contains(s.line, "/status"):
+			_, _ = io.WriteString(c, "HTTP/1.1 042 Low\r\nContent-Length: 0\r\n\r\n")
+		case strings.Contains(s.line, "/name"):
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nX(Y: 1\r\nContent-Length: 0\r\n\r\n")
+		case strings.Contains(s.line, "/h2c"):
+			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+		case strings.Contains(s.line, "/unnamed"):
+			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n")
 		case strings.Contains(s.line, "/large"):
 			_, _ = io.WriteString(c, "HTTP/1.1 101 X\r\nX-A: "+strings.Repeat("x", 300<<10))
 		}
 	})})
 	r.start()
-	for path, want := range map[string]string{"/hints": "403", "/endless": "bad_response", "/garbage": "bad_response", "/large": "response_too_large", "/closes": "backend_closed"} {
+	for path, want := range map[string]string{"/hints": "403", "/endless": "bad_response", "/garbage": "bad_response",
+		"/status": "bad_response", "/name": "bad_response", "/h2c": "bad_response", "/unnamed": "bad_response",
+		"/large": "response_too_large", "/closes": "backend_closed"} {
 		c := r.dial()
 		_, _ = io.WriteString(c, strings.Replace(upgradeRequest, "/t", path, 1))
 		br := bufio.NewReader(c)
