@@ -232,10 +232,24 @@ func (a *App) leave(ctx context.Context) {
 	<-timer.C
 }
 
+// StoppedError is the end of a router that ran, and did not end by itself in time.
+type StoppedError struct {
+	Err    error
+	Logged bool // the log says it
+}
+
+// Error implements error with the cause's own words.
+func (e *StoppedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StoppedError) Unwrap() error { return e.Err }
+
 func (a *App) goodbye(err error) error {
 	if err != nil {
-		a.log.Error().Err(err).Msg("stopped")
-		return err
+		line := a.log.Error()
+		stopped := &StoppedError{Err: err, Logged: line.Enabled()}
+		line.Err(err).Msg("stopped")
+		return stopped
 	}
 	a.log.Info().Msg("stopped")
 	return nil

@@ -84,7 +84,7 @@ func Main(ctx context.Context, args []string, s Streams) int {
 		for _, problem := range problems {
 			p.complain(&failure{message: problem.Title(), fix: problem.Fix})
 		}
-		return exitFailed
+		return problemsExit(err, problems)
 	}
 	var f *failure
 	if !errors.As(err, &f) {
@@ -93,6 +93,18 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	}
 	p.complain(f)
 	return f.code
+}
+
+// problemsExit is the exit code of wrong settings: a wrong flag is wrong usage, and so
+// is any mistake in what a command was told besides what it judges.
+func problemsExit(err error, problems config.Problems) int {
+	if _, misled := errors.AsType[*misledError](err); misled {
+		return exitUsage
+	}
+	if slices.ContainsFunc(problems, func(p config.Problem) bool { return strings.HasPrefix(p.Where, "--") }) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // commandPath names the command that args mean, as far as they mean one.
@@ -106,6 +118,9 @@ func commandPath(root *cobra.Command, args []string) string {
 
 // complain writes an error: one line, and one line of what to do.
 func (p *program) complain(f *failure) {
+	if f.message == "" {
+		return // its cause was said
+	}
 	style := p.style(p.Err)
 	const indent = "       "
 	_, _ = fmt.Fprintf(p.Err, "%s %s\n", style.bad("error:"), strings.ReplaceAll(f.message, "\n", "\n"+indent))
@@ -128,11 +143,13 @@ route resolve and health say more with 1 and 2 (see their help).`,
   fairlead health                                    every entrypoint, every backend
   fairlead validate                                  what the engine's labels amount to
   fairlead explain E001                              cause, effect and fix of a code`,
+		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate(versionLine())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("see "+cmd.CommandPath()+" --help", "%v", err)

@@ -46,11 +46,11 @@ type collector interface {
 func (p *program) offline(ctx context.Context, o *sourceOptions) (*router.View, error) {
 	settings, err := p.settings(o)
 	if err != nil {
-		return nil, err
+		return nil, misled(err)
 	}
 	sources, err := p.collectors(settings, o)
 	if err != nil {
-		return nil, err
+		return nil, misled(err)
 	}
 	snapshots := make([]route.Snapshot, 0, len(sources))
 	for _, source := range sources {
@@ -61,6 +61,25 @@ func (p *program) offline(ctx context.Context, o *sourceOptions) (*router.View, 
 		snapshots = append(snapshots, s)
 	}
 	return router.Offline(snapshots...), nil
+}
+
+// misledError is a mistake in the configuration or the environment, for commands whose
+// exit code 1 is about what they found.
+type misledError struct{ err error }
+
+// Error implements error.
+func (e *misledError) Error() string { return e.err.Error() }
+
+// Unwrap returns the mistake.
+func (e *misledError) Unwrap() error { return e.err }
+
+// misled makes a mistake in the settings one in the usage.
+func misled(err error) error {
+	var f *failure
+	if errors.As(err, &f) {
+		f.code = exitUsage
+	}
+	return &misledError{err}
 }
 
 // unreadable is the failure of a source; its own words say which one it is.
@@ -85,7 +104,11 @@ func unreadable(err error) error {
 func load(source config.Source) (config.Loaded, error) {
 	loaded, err := config.Load(source)
 	if err != nil && config.AsProblems(err) == nil {
-		err = failed("", "%v", err)
+		f := &failure{code: exitFailed, message: err.Error()}
+		if source.Path != "" {
+			f.code = exitUsage // the flag names it
+		}
+		err = f
 	}
 	return loaded, err
 }

@@ -69,6 +69,9 @@ func (o *resolveOptions) query(url string) (router.Query, error) {
 		}
 		q.Headers[name] = append(q.Headers[name], strings.TrimSpace(value))
 	}
+	if err := usable(url, &q); err != nil {
+		return q, err
+	}
 	if o.clientIP != "" {
 		addr, err := netip.ParseAddr(o.clientIP)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fairlead/cmd/internal/app"
 	"fairlead/cmd/internal/config"
+	"fairlead/provider/docker"
 )
 
 // serveFlag is a flag of serve and the setting that it is short for.
@@ -35,7 +36,7 @@ at DOCKER_HOST or the local socket, serves HTTP on :80 and its API on 127.0.0.1:
 A setting comes from a flag, else from the environment (FAIRLEAD_ and its path in
 capitals: FAIRLEAD_PROXY_HTTP_LISTEN), else from the configuration file, else from the
 defaults. At a stop requests in flight get shutdownTimeout (8s); a second signal ends
-at once. Exit codes: 0 everything ended in time, 1 otherwise.`,
+at once. Exit codes: 0 everything ended in time, 1 otherwise, 3 wrong usage.`,
 		Example: `  fairlead serve
   fairlead serve --http 127.0.0.1:8080 --log-level debug
   fairlead serve --file routes.yaml --admin ""`,
@@ -76,11 +77,29 @@ func (p *program) serve(ctx context.Context, source config.Source) error {
 		ContainerID: p.lookup("FAIRLEAD_CONTAINER_ID"),
 	})
 	if err != nil {
-		return engineFailure(err)
+		return notStarted(err, source)
 	}
-	if err := a.Run(ctx); err != nil {
+	return stopped(a.Run(ctx))
+}
+
+// notStarted is the failure of parts that refuse their settings.
+func notStarted(err error, source config.Source) error {
+	_, flagged := source.Flags["providers.docker.endpoint"]
+	if engine, ok := errors.AsType[*docker.EngineError](err); ok && flagged {
+		return usage(printable(engine.Hint), "--docker: %s", printable(engine.Text))
+	}
+	return engineFailure(err)
+}
+
+// stopped is what the end of a router means for the run. A cause that is in the log
+// already is not said again.
+func stopped(err error) error {
+	if err != nil {
 		if bind, ok := errors.AsType[*app.BindError](err); ok {
 			return failed(bind.Fix, "%v", bind)
+		}
+		if told, ok := errors.AsType[*app.StoppedError](err); ok && told.Logged {
+			return &failure{code: exitFailed, cause: err}
 		}
 		return failed("", "%v", err)
 	}

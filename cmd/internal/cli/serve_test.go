@@ -285,6 +285,9 @@ func TestStopCutsWhatTakesTooLong(t *testing.T) {
 	if code := s.stop(); code != 1 || !strings.Contains(s.log.String(), "shutdownTimeout") {
 		t.Errorf("exit %d\n%s", code, s.log.String())
 	}
+	if n := strings.Count(s.log.String(), "raise it together"); n != 1 {
+		t.Errorf("the cause is said %d times\n%s", n, s.log.String())
+	}
 }
 
 // The first connections wait for the first table: a restart must not answer 404.
@@ -365,13 +368,15 @@ func TestServeRefusesToStart(t *testing.T) {
 		want      string
 	}{
 		{[]string{"--https", ":443"}, nil, 3, "proxy.trustedProxies"},
-		{[]string{"--http", "8080"}, nil, 1, "--http: proxy.http.listen: \"8080\" is not an address\n       write :8080"},
+		{[]string{"--http", "8080"}, nil, 3, "--http: proxy.http.listen: \"8080\" is not an address\n       write :8080"},
 		{[]string{"--admin", "0.0.0.0:0"}, nil, 1, "admin.anonymous"},
 		{[]string{"--http", l.Addr().String(), "--admin", ""}, nil, 1, "another program listens there"},
 		{[]string{"--http", "127.0.0.1:0", "--admin", l.Addr().String()}, nil, 1, "the admin listener cannot be opened"},
 		{[]string{"--http", "192.0.2.1:0", "--admin", ""}, nil, 1, "no interface of this machine has that address"},
-		{[]string{"--docker", "ssh://host"}, nil, 1, "forward the socket"},
-		{[]string{"--log-level", "loud"}, nil, 1, "--log-level"},
+		{[]string{"--docker", "ftp://x"}, nil, 3, "ftp"},
+		{nil, []string{"DOCKER_HOST=ssh://host"}, 1, "forward the socket"},
+		{[]string{"--docker", "ssh://host"}, nil, 3, "forward the socket"},
+		{[]string{"--log-level", "loud"}, nil, 3, "--log-level"},
 		{nil, []string{"FAIRLEAD_CERTIFICATES_AUTHORITIES=a=" + pem}, 1, "holds no certificate"},
 		{nil, []string{"FAIRLEAD_CERTIFICATES_AUTHORITIES=a=" + pem + ".none"}, 1, "certificates.authorities.a"},
 		{[]string{"--no-such-flag"}, nil, 3, "fairlead serve --help"},

@@ -28,8 +28,8 @@ func (p *program) validateCommand() *cobra.Command {
 		Long: `Reads the engine, or a file of entrypoints, and judges it as a router would at its
 start. No router needs to run, and none is asked.
 
-Exit codes: 0 no errors; 1 at least one error; 3 wrong usage; 4 the engine or the file
-cannot be read.`,
+Exit codes: 0 no errors; 1 at least one error; 3 wrong usage, configuration or
+environment; 4 the engine or the file cannot be read.`,
 		Example: `  fairlead validate
   fairlead validate --only-skipped
   fairlead validate --severity error -f routes.yaml`,

@@ -23,12 +23,16 @@ func (p *program) versionCommand() *cobra.Command {
 			if p.json {
 				return p.writeJSON(map[string]string{"version": buildVersion(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(p.Out, "fairlead %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(p.Out, versionLine())
 			return err
 		},
 	}
 	p.jsonFlag(cmd)
 	return cmd
+}
+
+func versionLine() string {
+	return fmt.Sprintf("fairlead %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // buildVersion is the linker's word, else the revision that was built, else "dev".
