@@ -184,6 +184,11 @@ func (g *grouping) decide(grp *group, claims Claims) {
 		}
 		return stopped
 	})
+	g.elect(grp)
+}
+
+// elect finds the container that decides the options.
+func (g *grouping) elect(grp *group) {
 	for _, m := range grp.members {
 		g.kept[m.in] = true
 		if m.owner == grp.owner && (grp.decider == nil || newer(m, grp.decider) < 0) {
