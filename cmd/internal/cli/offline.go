@@ -75,8 +75,7 @@ func (e *misledError) Unwrap() error { return e.err }
 
 // misled makes a mistake in the settings one in the usage.
 func misled(err error) error {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		f.code = exitUsage
 	}
 	return &misledError{err}
