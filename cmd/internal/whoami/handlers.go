@@ -1,16 +1,14 @@
 package whoami
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"sort"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/gorilla/websocket"
 )
 
 func (s *server) routes() http.Handler {
@@ -18,6 +16,8 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("/health", s.health)
 	mux.HandleFunc("/require-auth", s.requireAuth)
 	mux.HandleFunc("/echo", echo)
+	mux.HandleFunc("/upload", s.upload)
+	mux.HandleFunc("/stats", s.stats)
 	mux.HandleFunc("/bytes", bytes)
 	mux.HandleFunc("/headers", headers)
 	mux.HandleFunc("/sse", s.events)
@@ -37,11 +37,10 @@ func (s *server) who(w http.ResponseWriter, r *http.Request) {
 	if err != nil || status < 200 || status > 599 {
 		status = http.StatusOK
 	}
-	host, _ := os.Hostname()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	for _, line := range [][2]string{
-		{"Name", s.cfg.Name}, {"Hostname", host}, {"Remote", r.RemoteAddr}, {"Method", r.Method},
+		{"Name", s.cfg.Name}, {"Hostname", s.host}, {"Remote", r.RemoteAddr}, {"Method", r.Method},
 		{"Path", r.URL.RequestURI()}, {"Host", r.Host},
 		{"X-Forwarded-For", r.Header.Get("X-Forwarded-For")}, {"X-Forwarded-Proto", r.Header.Get("X-Forwarded-Proto")},
 	} {
@@ -96,6 +95,17 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// upload reads a body as it comes and says how much of it arrived.
+func (s *server) upload(w http.ResponseWriter, r *http.Request) {
+	sum := sha256.New()
+	n, err := io.Copy(sum, r.Body)
+	if err != nil {
+		http.Error(w, "the body ended early", http.StatusBadRequest)
+		return
+	}
+	_, _ = fmt.Fprintf(w, "Name: %s\nHostname: %s\nBytes: %d\nSHA256: %x\n", s.cfg.Name, s.host, n, sum.Sum(nil))
+}
+
 // bytes sends ?n= bytes, 1 GiB at most.
 func bytes(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.ParseInt(r.URL.Query().Get("n"), 10, 64)
@@ -127,41 +137,5 @@ func headers(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "Host: %s\n", r.Host)
 	for _, name := range names {
 		_, _ = fmt.Fprintf(w, "%s: %s\n", name, strings.Join(r.Header[name], ", "))
-	}
-}
-
-// events sends one server-sent event each 200 ms until the client leaves or TERM.
-func (s *server) events(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	rc := http.NewResponseController(w)
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for i := 0; ; i++ {
-		if _, err := fmt.Fprintf(w, "data: %s %d\n\n", s.cfg.Name, i); err != nil || rc.Flush() != nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-r.Context().Done():
-			return
-		case <-s.stopping:
-			return
-		}
-	}
-}
-
-// websocket echoes every message.
-func (s *server) websocket(w http.ResponseWriter, r *http.Request) {
-	up := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-	conn, err := up.Upgrade(w, r, http.Header{"X-Whoami": {s.cfg.Name}})
-	if err != nil {
-		return
-	}
-	defer func() { _ = conn.Close() }()
-	for {
-		kind, message, err := conn.ReadMessage()
-		if err != nil || conn.WriteMessage(kind, message) != nil {
-			return
-		}
 	}
 }

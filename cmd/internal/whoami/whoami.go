@@ -26,6 +26,7 @@ type Config struct {
 	StartDelay  time.Duration // before it listens
 	IgnoreTerm  bool
 	Drain       time.Duration // how long accepted requests may take after TERM
+	Stay        bool          // event streams and WebSockets last until Drain is over
 	Unhealthy   bool          // /health begins with 503
 	RequireAuth string        // the Authorization that /require-auth wants
 }
@@ -87,6 +88,7 @@ func parse(args []string, stderr io.Writer, getenv func(string) string) (Config,
 	f.DurationVar(&cfg.StartDelay, "start-delay", cfg.StartDelay, "wait before listening (or START_DELAY)")
 	f.BoolVar(&cfg.IgnoreTerm, "ignore-term", false, "ignore SIGTERM")
 	f.DurationVar(&cfg.Drain, "drain", 5*time.Second, "time for accepted requests after SIGTERM")
+	f.BoolVar(&cfg.Stay, "stay", false, "event streams and WebSockets go on after SIGTERM until the drain is over")
 	f.BoolVar(&cfg.Unhealthy, "unhealthy", getenv("UNHEALTHY") == "1", "/health begins with 503 (or UNHEALTHY=1)")
 	f.StringVar(&cfg.RequireAuth, "require-auth", "", "value of Authorization that /require-auth wants")
 	if err := f.Parse(args); err != nil {
@@ -104,12 +106,15 @@ func complain(stderr io.Writer, format string, args ...any) error {
 	return err
 }
 
+// streamGrace is how long streams get to end well once the drain is over.
+const streamGrace = 250 * time.Millisecond
+
 // Run serves until ctx ends and finishes the requests it accepted, for as long as
-// Drain allows; then it cuts them. It closes the listener.
+// Drain allows; then it cuts them. Event streams and WebSockets are told to end when
+// ctx ends, or with Stay when the drain is over. It closes the listener.
 func Run(ctx context.Context, cfg Config, l net.Listener) error {
-	s := &server{cfg: cfg, stopping: make(chan struct{})}
-	s.healthy.Store(!cfg.Unhealthy)
-	web := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}
+	s := newServer(cfg)
+	web := &http.Server{Handler: s.counted(s.routes()), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	var accepting sync.WaitGroup
 	accepting.Go(func() { served <- web.Serve(l) })
@@ -118,11 +123,17 @@ func Run(ctx context.Context, cfg Config, l net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
-	close(s.stopping)
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Drain)
+	if cfg.Stay {
+		time.AfterFunc(cfg.Drain, s.endStreams)
+	} else {
+		s.endStreams()
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Drain+streamGrace)
 	defer cancel()
 	if err := web.Shutdown(ending); err != nil {
 		_ = web.Close()
+	} else {
+		s.awaitSockets(ending)
 	}
 	accepting.Wait()
 	return nil
@@ -145,6 +156,37 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 type server struct {
 	cfg      Config
+	host     string
 	healthy  atomic.Bool
-	stopping chan struct{}
+	requests atomic.Int64
+	probes   atomic.Int64
+
+	ending   sync.Once
+	stopping chan struct{} // closed when streams have to end
+	sockets  sync.WaitGroup
+
+	mu       sync.Mutex
+	inFlight map[string]int // by ?id=
+}
+
+func newServer(cfg Config) *server {
+	s := &server{cfg: cfg, stopping: make(chan struct{}), inFlight: map[string]int{}}
+	s.host, _ = os.Hostname()
+	s.healthy.Store(!cfg.Unhealthy)
+	return s
+}
+
+func (s *server) endStreams() { s.ending.Do(func() { close(s.stopping) }) }
+
+// awaitSockets waits for the WebSockets, which net/http does not count.
+func (s *server) awaitSockets(ctx context.Context) {
+	ended := make(chan struct{})
+	go func() {
+		s.sockets.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
 }

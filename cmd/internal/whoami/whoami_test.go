@@ -81,6 +81,8 @@ func TestAnswers(t *testing.T) {
 		{"GET", "/require-auth", "", []string{"Authorization", "Bearer x"}, 200, "authorized"},
 		{"GET", "/require-auth", "", []string{"Authorization", "Bearer y"}, 401, "unauthorized"},
 		{"POST", "/echo", "hello", nil, 200, "hello"},
+		{"POST", "/upload", "hello", nil, 200, "Name: one\n"},
+		{"POST", "/upload", "hello", nil, 200, "Bytes: 5\nSHA256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\n"},
 		{"GET", "/bytes?n=3", "", nil, 200, "000"},
 		{"GET", "/bytes?n=-1", "", nil, 400, "n must be"},
 		{"GET", "/headers", "", []string{"X-B", "2", "X-A", "1"}, 200, "X-A: 1\nX-B: 2\n"},
@@ -105,7 +107,7 @@ func TestBeginsUnhealthy(t *testing.T) {
 func TestWebSocket(t *testing.T) {
 	addr, _ := start(t, Config{Name: "one"})
 	c, res, err := websocket.DefaultDialer.Dial("ws://"+addr+"/ws", nil)
-	if err != nil || res.Header.Get("X-Whoami") != "one" {
+	if err != nil || res.Header.Get("X-Whoami") != "one" || res.Header.Get("X-Whoami-Host") == "" {
 		t.Fatalf("%v %v", err, res)
 	}
 	defer func() { _ = c.Close() }()
@@ -157,6 +159,72 @@ func TestTermFinishesWhatWasAccepted(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestStreamsAtTerm: WebSockets are told to go away at once, with Stay when the drain is over.
+func TestStreamsAtTerm(t *testing.T) {
+	const drain = 500 * time.Millisecond
+	for _, stay := range []bool{false, true} {
+		addr, stop := start(t, Config{Name: "one", Drain: drain, Stay: stay})
+		c, _, err := websocket.DefaultDialer.Dial("ws://"+addr+"/ws", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		res, err := http.Get("http://" + addr + "/sse")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		begin := time.Now()
+		stopped := make(chan error, 1)
+		go func() { stopped <- stop() }()
+		if _, _, err := c.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseGoingAway) {
+			t.Errorf("stay %v: the WebSocket ends with %v", stay, err)
+		}
+		if took := time.Since(begin); stay != (took >= drain) {
+			t.Errorf("stay %v: the WebSocket ended after %v", stay, took)
+		}
+		if _, err := io.ReadAll(res.Body); err != nil {
+			t.Errorf("stay %v: events end with %v", stay, err)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestStats counts probes apart and names what is in flight.
+func TestStats(t *testing.T) {
+	addr, _ := start(t, Config{Name: "one"})
+	call(t, "GET", "http://"+addr+"/health", "", "User-Agent", "fairlead-health/dev")
+	call(t, "GET", "http://"+addr+"/", "")
+	waiting, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		req, _ := http.NewRequestWithContext(waiting, "GET", "http://"+addr+"/?wait=1m&id=7", nil)
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+		}
+	}()
+	for want := range 2 {
+		end := time.Now().Add(10 * time.Second)
+		text := []string{"Requests: 2\nProbes: 1\nIn-Flight: 7\n", "Requests: 2\nProbes: 1\nIn-Flight: \n"}[want]
+		for {
+			_, got := call(t, "GET", "http://"+addr+"/stats", "")
+			if got == text {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%q, want %q", got, text)
+			}
+			<-time.After(time.Millisecond)
+		}
+		cancel()
+	}
+	<-ended
 }
 
 // TestTermCutsWhatTakesTooLong after the drain.
@@ -255,8 +323,8 @@ func TestMainRefuses(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	cfg, err := parse([]string{"-name", "n", "-drain", "1s", "-ignore-term"}, io.Discard, environment("PORT", "81", "UNHEALTHY", "1", "START_DELAY", "2s", "NAME", "x"))
-	want := Config{Port: 81, Name: "n", StartDelay: 2 * time.Second, IgnoreTerm: true, Drain: time.Second, Unhealthy: true}
+	cfg, err := parse([]string{"-name", "n", "-drain", "1s", "-ignore-term", "-stay"}, io.Discard, environment("PORT", "81", "UNHEALTHY", "1", "START_DELAY", "2s", "NAME", "x"))
+	want := Config{Port: 81, Name: "n", StartDelay: 2 * time.Second, IgnoreTerm: true, Stay: true, Drain: time.Second, Unhealthy: true}
 	if err != nil || cfg != want {
 		t.Errorf("%+v, %v", cfg, err)
 	}
