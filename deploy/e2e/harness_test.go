@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,6 +126,31 @@ type site struct {
 	cmd    *exec.Cmd
 	done   chan error
 	n      int
+
+	// For an engine and a router in a network namespace of their own: how to connect to
+	// it, the command that runs a program there, and the CLI's flags that name the engine.
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	enter  []string
+	engine []string
+}
+
+// command is a command to run where the router runs.
+func (s *site) command(ctx context.Context, args ...string) *exec.Cmd {
+	args = slices.Concat(s.enter, []string{binary}, args)
+	return exec.CommandContext(ctx, args[0], args[1:]...)
+}
+
+// docker runs the Docker CLI against the site's engine.
+func (s *site) docker(args ...string) string {
+	s.t.Helper()
+	return mustDocker(s.t, slices.Concat(s.engine, args)...)
+}
+
+// client is one that never reuses a connection, for the site's addresses.
+func (s *site) client() *http.Client {
+	c := client()
+	c.Transport = &http.Transport{DisableKeepAlives: true, DialContext: s.dial}
+	return c
 }
 
 // logBuffer collects the router's log.
@@ -170,7 +196,7 @@ func newSite(t *testing.T, extra ...string) *site {
 
 func (s *site) start(extra ...string) {
 	s.t.Helper()
-	s.cmd = exec.Command(binary, "serve", "--http", s.http, "--admin", s.admin, "--log-level", "debug", "--log-format", "json")
+	s.cmd = s.command(context.Background(), "serve", "--http", s.http, "--admin", s.admin, "--log-level", "debug", "--log-format", "json")
 	s.cmd.Dir = s.t.TempDir()
 	s.cmd.Env = append(os.Environ(), append([]string{"FAIRLEAD_LABELS_PREFIX=" + s.prefix}, extra...)...)
 	s.cmd.Stderr, s.cmd.Stdout = s.log, s.log
@@ -256,7 +282,7 @@ func (s *site) get(host, path string) (answer, error) {
 		return answer{}, err
 	}
 	req.Host = host
-	res, err := client().Do(req)
+	res, err := s.client().Do(req)
 	if err != nil {
 		return answer{}, err
 	}
@@ -266,7 +292,7 @@ func (s *site) get(host, path string) (answer, error) {
 }
 
 func (s *site) getAdmin(path string) (int, []byte, error) {
-	res, err := client().Get("http://" + s.admin + path)
+	res, err := s.client().Get("http://" + s.admin + path)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -358,8 +384,8 @@ func (s *site) createWith(name string, labels, flags []string, args ...string) s
 		all = append(all, "--label", l)
 	}
 	all = append(append(all, flags...), image, "whoami", "-port", "8080", "-name", name)
-	id := mustDocker(s.t, append(all, args...)...)
-	s.t.Cleanup(func() { _, _ = docker("rm", "-f", id) })
+	id := s.docker(append(all, args...)...)
+	s.t.Cleanup(func() { _, _ = docker(slices.Concat(s.engine, []string{"rm", "-f", id})...) })
 	return id
 }
 
@@ -367,7 +393,7 @@ func (s *site) createWith(name string, labels, flags []string, args ...string) s
 func (s *site) run(name string, labels []string, args ...string) string {
 	s.t.Helper()
 	id := s.create(name, labels, args...)
-	mustDocker(s.t, "start", id)
+	s.docker("start", id)
 	return id
 }
 
@@ -375,7 +401,7 @@ func (s *site) run(name string, labels []string, args ...string) string {
 func (s *site) runWith(name string, labels, flags []string, args ...string) string {
 	s.t.Helper()
 	id := s.createWith(name, labels, flags, args...)
-	mustDocker(s.t, "start", id)
+	s.docker("start", id)
 	return id
 }
 
@@ -393,7 +419,7 @@ func (s *site) cli(args ...string) (string, int) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd := s.command(ctx, args...)
 	cmd.Env = append(os.Environ(), "FAIRLEAD_ADMIN=http://"+s.admin, "FAIRLEAD_LABELS_PREFIX="+s.prefix)
 	cmd.Dir = s.t.TempDir()
 	out, err := cmd.CombinedOutput()
