@@ -32,14 +32,22 @@ type Config struct {
 }
 
 // Main runs the workload until TERM and returns the exit code: 0 after TERM, 1 when
-// it could not serve, 3 for wrong arguments.
+// it could not serve, 3 for wrong arguments. With the first argument healthcheck it asks
+// a running one instead: 0 when its /health answers 200, else 1.
 func Main(args []string, stdout, stderr io.Writer, getenv func(string) string) int {
+	checking := len(args) > 0 && args[0] == "healthcheck"
+	if checking {
+		args = args[1:]
+	}
 	cfg, err := parse(args, stderr, getenv)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
 	if err != nil {
 		return 3
+	}
+	if checking {
+		return check(context.Background(), cfg.Port, stdout, stderr)
 	}
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if cfg.IgnoreTerm {
