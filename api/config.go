@@ -33,6 +33,7 @@ type EntrypointConfig struct {
 	Retry             *Retry            `json:"retry"`
 	Panic             string            `json:"panic"`
 	DrainTimeoutMS    int64             `json:"drain_timeout_ms"`
+	HoldForMS         int64             `json:"hold_for_ms"`
 	Compress          bool              `json:"compress"`
 	ErrorPages        map[string]string `json:"error_pages"`
 }
@@ -87,7 +88,7 @@ func newConfig(e *route.Entrypoint) EntrypointConfig {
 		StripPrefix: o.StripPrefix, AddPrefix: known(o.AddPrefix), Headers: make([]HeaderRule, len(o.Headers)),
 		BackendTimeout: &seconds, BackendTimeoutMS: millis(o.BackendTimeout), HealthCheck: newHealthCheck(e.Backends),
 		LoadBalancer: string(o.LoadBalancer), Retry: &Retry{Attempts: o.RetryAttempts}, Panic: string(o.Panic),
-		DrainTimeoutMS: millis(o.DrainTimeout), ErrorPages: map[string]string{},
+		DrainTimeoutMS: millis(o.DrainTimeout), HoldForMS: millis(o.HoldFor), ErrorPages: map[string]string{},
 	}
 	for i := range m.Hosts {
 		out.Hostnames[i] = m.Hosts[i].String()

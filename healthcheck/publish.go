@@ -23,6 +23,9 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 	var members []route.Member
 	for i, p := range en.placements {
 		p.in, p.reason = d.in[i], d.reasons[i]
+		if p.active.succeeded {
+			p.current.Load.Proven.Store(true)
+		}
 		en.counts.add(shownState(p.backend(), p.active.status), p.in)
 		e.watch(p, d.panic && p.in)
 		if p.in {
@@ -34,7 +37,7 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 	if en.served && en.counts.total == 0 && s.reason == route.ReasonInitializing {
 		s.reason = route.ReasonNoBackends // it is not at its beginning: it lost what it had
 	}
-	e.store(en, d, members, s.reason)
+	e.store(en, d, members, s.reason, now)
 	e.summarized(en, s, cause, now)
 	en.publishRetry(now)
 	e.touch(en)
@@ -50,14 +53,14 @@ func closed(n int) decision {
 }
 
 // store publishes the rotation unless an equal one is there.
-func (e *Engine) store(en *entry, d decision, members []route.Member, reason route.Reason) {
+func (e *Engine) store(en *entry, d decision, members []route.Member, reason route.Reason, now time.Time) {
 	old := en.rotation
 	if old != nil && old.Tier == d.tier && old.Panic == d.panic && old.Reason == reason && slices.Equal(old.Members, members) {
 		return
 	}
 	e.rev++
 	r := route.NewRotation(e.rev, d.tier, members)
-	r.Panic, r.Reason = d.panic, reason
+	r.At, r.Panic, r.Reason = now, d.panic, reason
 	en.rotation = r
 	en.cell.Store(r)
 }

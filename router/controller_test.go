@@ -54,10 +54,13 @@ func (h *fakeHealth) View() *route.HealthView { return h.view.Load() }
 type fakeUpstream struct {
 	address string
 	retired *route.Drain
+	// reinstated counts.
+	reinstated int
 }
 
 func (*fakeUpstream) CloseIdle()             {}
 func (u *fakeUpstream) Retire(d route.Drain) { u.retired = &d }
+func (u *fakeUpstream) Reinstate()           { u.retired = nil; u.reinstated++ }
 
 type fakeUpstreams struct {
 	opened []*fakeUpstream

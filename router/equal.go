@@ -29,7 +29,8 @@ func equalMatches(a, b *route.Match) bool {
 func equalOptions(a, b *route.Options) bool {
 	return a.StripPrefix == b.StripPrefix && a.AddPrefix == b.AddPrefix && slices.Equal(a.Headers, b.Headers) &&
 		a.LoadBalancer == b.LoadBalancer && a.BackendTimeout == b.BackendTimeout &&
-		a.RetryAttempts == b.RetryAttempts && a.Panic == b.Panic && a.DrainTimeout == b.DrainTimeout
+		a.RetryAttempts == b.RetryAttempts && a.Panic == b.Panic && a.DrainTimeout == b.DrainTimeout &&
+		a.HoldFor == b.HoldFor
 }
 
 func equalBackends(a, b *route.Backend) bool {

@@ -42,6 +42,8 @@ type sharedUpstream struct {
 	upstream route.Upstream
 	drain    time.Duration
 	used     uint64 // the last generation in which it had users
+	stays    uint64 // the last generation in which one of them was not leaving
+	retired  bool
 }
 
 // noUpstream stands where there is nothing to hold connections of.
@@ -49,6 +51,7 @@ type noUpstream struct{}
 
 func (noUpstream) CloseIdle()         {}
 func (noUpstream) Retire(route.Drain) {}
+func (noUpstream) Reinstate()         {}
 
 // objects owns what lives longer than a table. It belongs to one goroutine.
 type objects struct {
@@ -166,16 +169,25 @@ func (o *objects) upstream(e *route.Entrypoint, b *route.Backend, generation uin
 		shared = &sharedUpstream{upstream: upstream}
 		o.open[key] = shared
 	}
-	shared.mark(generation, e.Options.DrainTimeout)
+	shared.mark(generation, e.Options.DrainTimeout, b)
 	return shared.upstream, nil
 }
 
-// mark notes a user of this generation and its drain.
-func (s *sharedUpstream) mark(generation uint64, drain time.Duration) {
+// mark notes a user of this generation and its drain. A backend that was leaving and
+// stays takes requests again before any rotation names it.
+func (s *sharedUpstream) mark(generation uint64, drain time.Duration, b *route.Backend) {
 	if s.used != generation {
 		s.used, s.drain = generation, 0
 	}
 	s.drain = max(s.drain, drain)
+	if b.Provider == route.ProviderLeaving {
+		return
+	}
+	s.stays = generation
+	if s.retired {
+		s.retired = false
+		s.upstream.Reinstate()
+	}
 }
 
 // use marks the upstreams of an unchanged entrypoint.
@@ -186,16 +198,20 @@ func (o *objects) use(l *live, generation uint64) {
 	}
 	for _, p := range l.placements {
 		if shared := o.open[keyOf(&p.Backend)]; shared != nil {
-			shared.mark(generation, e.Options.DrainTimeout)
+			shared.mark(generation, e.Options.DrainTimeout, &p.Backend)
 		}
 	}
 }
 
-// retire ends the upstreams that nobody uses since the generation.
+// retire begins the drain of upstreams whose backends are leaving, and ends those that
+// nobody uses since the generation.
 func (o *objects) retire(generation uint64) {
 	for key, shared := range o.open {
 		if shared.used != generation {
 			delete(o.open, key)
+		}
+		if shared.stays != generation && !shared.retired {
+			shared.retired = true
 			shared.upstream.Retire(route.Drain{Timeout: int64(shared.drain)})
 		}
 	}

@@ -133,6 +133,8 @@ func TestSameAsLabels(t *testing.T) {
       load_balancer: least_connections
       retry: {attempts: 4}
       panic: last
+      drain_timeout_ms: 5000
+      hold_for_ms: 0
       health_check:
         path: h?x=1
         status: 200-299,401
@@ -150,7 +152,7 @@ func TestSameAsLabels(t *testing.T) {
 		"host": "API.example.com, *.api.example.com, /cdn[0-9]{1,2}/.example.com", "pathRegex": "/v[0-9]+/.*", "methods": "get,POST", "priority": "7",
 		"matchHeaders": "x-key:abc,X-There", "matchQuery": "Token:1", "matchClientIP": "10.0.0.0/8,192.0.2.1", "addPrefix": "/base",
 		"headers.x-a": "b", "headers.response.Server": "", "headers.both.X-B": "c", "backendTimeout": "5", "loadBalancer": "least_connections",
-		"retry.attempts": "4", "panic": "last", "weight": "3", "scheme": "https", "dialTimeout": "500", "backendTLS.serverName": "api.internal", "backendTLS.ca": "internal",
+		"retry.attempts": "4", "panic": "last", "drain.timeout": "5000", "holdFor": "0", "weight": "3", "scheme": "https", "dialTimeout": "500", "backendTLS.serverName": "api.internal", "backendTLS.ca": "internal",
 		"healthCheck.path": "h?x=1", "healthCheck.status": "200-299,401", "healthCheck.timeout": "700", "healthCheck.interval": "2000", "healthCheck.port": "9000",
 		"healthCheck.unhealthyThreshold": "3", "healthCheck.healthyThreshold": "2", "healthCheck.headers.Authorization": "abc", "healthCheck.headers.Host": "probe.internal",
 		"healthCheck.initial": "down", "healthCheck.initialDelay": "0",

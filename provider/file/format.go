@@ -63,6 +63,8 @@ type settings struct {
 	Compress          bool              `key:"compress"`
 	ErrorPages        map[string]string `key:"error_pages"`
 	Panic             *string           `key:"panic"`
+	DrainTimeoutMS    *int              `key:"drain_timeout_ms"`
+	HoldForMS         *int              `key:"hold_for_ms"`
 	Entrypoint        *string           `key:"entrypoint"` // listener of tcp and udp
 }
 

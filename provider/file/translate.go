@@ -133,6 +133,8 @@ func (t *translation) serving(s *settings) {
 		t.put("errorPages."+status, "config.error_pages."+shown(status), s.ErrorPages[status])
 	}
 	maybe(t, "panic", "config.panic", s.Panic)
+	maybe(t, "drain.timeout", "config.drain_timeout_ms", s.DrainTimeoutMS)
+	maybe(t, "holdFor", "config.hold_for_ms", s.HoldForMS)
 }
 
 // headerLabel is the label of a header rule. It is "" when there is none: an unknown

@@ -25,6 +25,8 @@ func (s *scope) options() {
 	o.BackendTimeout = read(s, "backendTimeout", values.duration)
 	o.RetryAttempts = read(s, "retry.attempts", asInt)
 	o.Panic = route.PanicMode(read(s, "panic", values.choice))
+	o.DrainTimeout = read(s, "drain.timeout", values.duration)
+	o.HoldFor = read(s, "holdFor", values.duration)
 }
 
 // plainSegments undoes the ways in which a dot segment can hide in a path in lower case.

@@ -14,8 +14,8 @@ func TestDidYouMean(t *testing.T) {
 		unknown string
 		want    string // the suggestions, "" for none
 	}{
-		{"timout", "dialTimeout, backendTimeout, healthCheck.timeout"},
-		{"Timeot", "dialTimeout, backendTimeout, healthCheck.timeout"},
+		{"timout", "dialTimeout, backendTimeout, drain.timeout"},
+		{"Timeot", "dialTimeout, backendTimeout, drain.timeout"},
 		{"hots", "host, healthCheck.host, headers.both.<Name>"},
 		{"hsot", "host, healthCheck.host"},
 		{"healthCheck.timout", "healthCheck.timeout"},

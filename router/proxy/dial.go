@@ -49,12 +49,12 @@ func (c *conn) Close() error {
 	return err
 }
 
-// keep takes a new connection into the upstream; false when it retired meanwhile
-// and nobody waits for the connection any more.
+// keep takes a new connection into the upstream; false when it retired meanwhile:
+// its address may be another container's by now.
 func (u *upstream) keep(c *conn) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.retired && len(u.calls) == 0 {
+	if u.retired {
 		return false
 	}
 	u.conns[c] = struct{}{}

@@ -137,14 +137,11 @@ func originForm(raw string, major int) (string, error) {
 // route finds the route of an exchange, runs its filters and forwards it.
 func (p *Proxy) route(x *exchange.Exchange) {
 	p.setClient(x)
-	r := p.tables.Table().Match(x)
-	if r == nil {
-		p.refuse(x, route.ReasonNoRoute)
-		return
-	}
-	x.Route = r
-	if r.Entrypoint.FailClosed != nil {
-		p.refuse(x, route.ReasonMisconfigured)
+	var held stay
+	defer held.leave()
+	r, reason := p.match(x, &held)
+	if reason != route.ReasonNone {
+		p.refuse(x, reason)
 		return
 	}
 	p.setForwarding(x)
@@ -156,5 +153,28 @@ func (p *Proxy) route(x *exchange.Exchange) {
 	}
 	r.Cell.InFlight.Add(1)
 	defer r.Cell.InFlight.Add(-1)
-	p.forward(x, r)
+	p.forward(x, r, &held)
+}
+
+// match finds the route of an exchange. While nothing serves it because its backends
+// are being replaced the request is held, and the table is asked again: the new
+// backends may have brought another route.
+func (p *Proxy) match(x *exchange.Exchange, held *stay) (*router.Route, route.Reason) {
+	for {
+		r := p.tables.Table().Match(x)
+		x.Route = r
+		if r == nil {
+			return nil, route.ReasonNoRoute
+		}
+		if r.Entrypoint.FailClosed != nil {
+			return nil, route.ReasonMisconfigured
+		}
+		rot := r.Cell.Load()
+		if len(rot.Members) > 0 {
+			return r, route.ReasonNone
+		}
+		if reason := held.forRotation(x, r, rot, rot.Reason); reason != route.ReasonNone {
+			return r, reason
+		}
+	}
 }

@@ -1,6 +1,9 @@
 package proxy
 
 import (
+	"cmp"
+	"slices"
+
 	"fairlead/router"
 	"fairlead/router/exchange"
 	"fairlead/router/route"
@@ -22,70 +25,161 @@ type failure struct {
 const maxRepicks = 3
 
 // forward picks backends until one answers, the tries are used up, or nothing is left.
-func (p *Proxy) forward(x *exchange.Exchange, r *router.Route) {
-	var room [4]*route.Placement
-	tried := room[:0]
-	body := newBody(x)
-	defer body.release()
+func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, held *stay) {
+	f := delivery{p: p, x: x, r: r, held: held, body: newBody(x)}
+	f.tried = f.room[:0]
+	defer f.done()
 	for {
-		target, c, reason := p.begin(x, r, tried, body)
-		if c == nil {
+		reason := f.begin()
+		if f.call == nil {
+			if reason = held.forRotation(x, r, f.rot, reason); reason == route.ReasonNone {
+				continue
+			}
 			p.refuse(x, reason)
 			return
 		}
 		x.Attempts++
-		fail := p.attempt(x, c, target)
+		fail := p.attempt(x, f.call, f.target, held)
 		if fail == nil {
 			return
 		}
-		if !mayRetry(x, r, fail) {
-			p.refuse(x, fail.reason)
+		if reason := f.again(fail); reason != route.ReasonNone {
+			p.refuse(x, reason)
 			return
 		}
-		r.Cell.Retrying.Add(1)
-		defer r.Cell.Retrying.Add(-1)
-		tried = append(tried, target)
 	}
 }
 
-// begin picks a backend of the current rotation and registers the call with its
+// delivery is one request on its way through the backends of its route.
+type delivery struct {
+	p    *Proxy
+	x    *exchange.Exchange
+	r    *router.Route
+	held *stay
+	body *body
+
+	rot    *route.Rotation // that target was picked from
+	target *route.Placement
+	call   *call
+
+	tried []*route.Placement
+	room  [4]*route.Placement
+	tries int // contacts that count: not those with backends that left or are not there yet
+	// retries is its share of the entrypoint's budget.
+	retries int64
+}
+
+// begin picks a backend of the current rotation and registers a call with its
 // upstream. A backend that left between the two is picked anew; tried ones are used
 // again only when nothing else is left. Without a call the reason says why.
-func (p *Proxy) begin(x *exchange.Exchange, r *router.Route, tried []*route.Placement, body *body) (*route.Placement, *call, route.Reason) {
-	rot := r.Cell.Load()
+func (f *delivery) begin() route.Reason {
+	f.call, f.rot = nil, f.r.Cell.Load()
+	options := &f.r.Entrypoint.Options
 	for range maxRepicks {
-		target, ok := router.Pick(rot, r.Cell, r.Entrypoint.Options.LoadBalancer, tried)
-		if !ok && len(tried) > 0 {
-			target, ok = router.Pick(rot, r.Cell, r.Entrypoint.Options.LoadBalancer, nil)
+		target, ok := router.Pick(f.rot, f.r.Cell, options.LoadBalancer, f.tried)
+		if !ok && len(f.tried) > 0 {
+			target, ok = router.Pick(f.rot, f.r.Cell, options.LoadBalancer, nil)
 		}
 		if !ok {
 			break
 		}
 		if up, isOurs := target.Upstream.(*upstream); isOurs {
-			if c := up.begin(x, r.Entrypoint.Options.BackendTimeout, body); c != nil {
-				return target, c, route.ReasonNone
+			if f.call = up.begin(f.x, options.BackendTimeout, f.body); f.call != nil {
+				f.target = target
+				return route.ReasonNone
 			}
 		}
-		rot = r.Cell.Load()
+		f.rot = f.r.Cell.Load()
 	}
-	if rot.Reason == route.ReasonNone {
-		return nil, nil, route.ReasonLeaving
-	}
-	return nil, nil, rot.Reason
+	return cmp.Or(f.rot.Reason, route.ReasonLeaving)
 }
 
-// mayRetry decides whether the request goes to another backend. Only what was
-// never sent does; the budget keeps a dead rotation from multiplying its load.
-func mayRetry(x *exchange.Exchange, r *router.Route, fail *failure) bool {
-	if !fail.unsent || fail.ours || x.Attempts >= r.Entrypoint.Options.RetryAttempts || x.Context.Err() != nil {
+// again decides what follows a contact that failed: ReasonNone is another one, any
+// other reason the answer to the client. Only what was never sent goes out again.
+func (f *delivery) again(fail *failure) route.Reason {
+	leaving := fail.kind == route.KindLeaving
+	if !fail.unsent || fail.ours && !leaving || f.x.Context.Err() != nil {
+		return fail.reason
+	}
+	f.tried = append(f.tried, f.target)
+	switch {
+	case leaving, f.left(): // it was picked as it left: not a failure
+		return route.ReasonNone
+	case fail.kind == route.KindConnectionRefused && !f.target.Load.Proven.Load():
+		return f.notYet()
+	}
+	f.tries++
+	more := f.tries < f.r.Entrypoint.Options.RetryAttempts
+	if more && f.others() && f.retry() {
+		return route.ReasonNone
+	}
+	if mayLeave(fail.kind) && f.held.forNews(f.x, f.r, f.rot) && f.left() || more && f.retry() {
+		return route.ReasonNone
+	}
+	return fail.reason
+}
+
+// left reports whether the backend that was contacted has left the rotation since.
+func (f *delivery) left() bool {
+	now := f.r.Cell.Load()
+	return now != f.rot && !slices.ContainsFunc(now.Members, func(m route.Member) bool {
+		return m.Placement.Key() == f.target.Key()
+	})
+}
+
+// mayLeave reports whether a failed dial can be the first sign of a stop.
+func mayLeave(k route.Kind) bool {
+	switch k {
+	case route.KindConnectionRefused, route.KindConnectionReset, route.KindTLSFailure, route.KindNoRouteToHost, route.KindHostUnreachable:
+		return true
+	default:
 		return false
 	}
-	return r.Cell.Retrying.Load() < max(3, r.Cell.InFlight.Load()/5)
+}
+
+// notYet follows the refusal of a backend that never served: another one is asked at
+// once, the same one again after a while.
+func (f *delivery) notYet() route.Reason {
+	if f.others() {
+		return route.ReasonNone
+	}
+	f.tried = f.tried[:0]
+	return f.held.forListener(f.x, f.r, f.rot, &f.target.Backend)
+}
+
+// others reports whether the rotation has a member that was not tried.
+func (f *delivery) others() bool {
+	for i := range f.rot.Members {
+		key := f.rot.Members[i].Placement.Key()
+		if !slices.ContainsFunc(f.tried, func(t *route.Placement) bool { return t.Key() == key }) {
+			return true
+		}
+	}
+	return false
+}
+
+// retry takes a share of the entrypoint's budget, which keeps a dead rotation from
+// multiplying its load. It is given back by done.
+func (f *delivery) retry() bool {
+	cell := f.r.Cell
+	if cell.Retrying.Load() >= max(3, cell.InFlight.Load()/5) {
+		return false
+	}
+	cell.Retrying.Add(1)
+	f.retries++
+	return true
+}
+
+// done gives back what the request holds besides its call.
+func (f *delivery) done() {
+	f.held.leave()
+	f.r.Cell.Retrying.Add(-f.retries)
+	f.body.release()
 }
 
 // attempt contacts one backend and relays its response. A failure means that the
 // client has seen nothing yet.
-func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement) *failure {
+func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, held *stay) *failure {
 	defer c.end()
 	load := target.Load
 	load.InFlight.Add(1)
@@ -100,8 +194,11 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement) 
 		}
 		return fail
 	}
+	held.leave()
 	c.headReceived()
-	load.Served.Store(true)
+	if !load.Proven.Load() {
+		load.Proven.Store(true)
+	}
 	p.report(route.Outcome{Placement: target, Status: res.status})
 	x.Status = res.status
 	if res.tunnel != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fairlead/router/exchange"
@@ -86,7 +87,8 @@ func (t trailer) Each(yield func(name, value string) bool) {
 // knowledge.
 type server struct {
 	*http.Server
-	fresh   freshConns
+	clients clients
+	leaving atomic.Bool // every answer ends its connection
 	active  active
 	tunnels tunnels
 }
@@ -109,11 +111,25 @@ func (p *Proxy) newServer(ctx context.Context) *server {
 			// net/http looks for the preface of HTTP/2 before its own deadlines begin.
 			_ = c.SetReadDeadline(time.Now().Add(p.cfg.Timeouts.Header))
 		}
-		s.fresh.note(c, state == http.StateNew)
+		s.note(c, state)
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
+}
+
+// note keeps the account of client connections that the shutdown looks at.
+func (s *server) note(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.clients.arrived(c)
+	case http.StateActive:
+		s.clients.busy(c)
+	case http.StateIdle:
+		s.clients.idle(c)
+	case http.StateHijacked, http.StateClosed:
+		s.clients.gone(c)
+	}
 }
 
 // front turns net/http requests into exchanges.
@@ -128,7 +144,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.server.active.done()
 	s, _ := f.p.fronts.Get().(*served)
 	s.begin(w, r)
-	s.w.tunnels = &f.server.tunnels
+	s.w.tunnels, s.w.leaving = &f.server.tunnels, &f.server.leaving
 	f.p.handle(&s.x, r.RequestURI)
 	if s.end() {
 		panic(http.ErrAbortHandler) // net/http's way to cut a connection
@@ -184,6 +200,7 @@ type writer struct {
 	interim bool // the client's version knows 1xx
 	begun   bool
 	closing bool
+	leaving *atomic.Bool // the router stops: as closing
 	aborted bool
 	names   []string // announced trailers
 
@@ -235,8 +252,8 @@ func (w *writer) Head(status int, trailers []string, fields func(add func(name, 
 	case w.h1 && w.body.unfinished():
 		w.closing = true
 	}
-	if w.closing {
-		h.Set("Connection", "close")
+	if w.closing || w.leaving != nil && w.leaving.Load() {
+		h.Set("Connection", "close") // HTTP/2 makes a GOAWAY of it
 	}
 	// net/http adds these when they are absent; a proxy must not.
 	for _, name := range [...]string{"Date", "Content-Type"} {

@@ -146,6 +146,7 @@ func (r *rig) rotate(entry *router.Entry) []*route.Placement {
 			r.t.Fatal(err)
 		}
 		p := &route.Placement{Entrypoint: entry.Entrypoint.ID, Backend: b, Load: new(route.Load), Upstream: up}
+		p.Load.Proven.Store(true)
 		placements = append(placements, p)
 		members = append(members, route.Member{Placement: p, Weight: b.Weight, Reason: route.InVerified})
 	}

@@ -306,7 +306,7 @@ func (panicking) Before(x *exchange.Exchange) route.Reason {
 func TestPanicCostsOneRequest(t *testing.T) {
 	r := newRig(t)
 	r.route("app.test", []string{serveHTTP(t, func(http.ResponseWriter, *http.Request) {})})
-	broken := r.route("broken.test", nil)
+	broken := r.route("broken.test", []string{closedAddress(t)})
 	broken.Prepared = chainOf(panicking{})
 	r.entries[1].Prepared = broken.Prepared
 	r.table = router.Build(2, r.entries)

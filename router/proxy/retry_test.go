@@ -68,18 +68,16 @@ func TestRetryAttemptsAreTriesInAll(t *testing.T) {
 
 // TestRetryBudget: no retry beyond a fifth of the active requests, three at least.
 func TestRetryBudget(t *testing.T) {
-	fail := &failure{unsent: true, reason: route.ReasonConnectRefused}
 	r := newRig(t)
 	r.route("app.test", nil)
 	matched := r.Table().Match(exchangeFor(t, "app.test", "/"))
-	x := exchangeFor(t, "app.test", "/")
 	for _, tt := range []struct {
 		inFlight, retrying int64
 		want               bool
 	}{{1, 0, true}, {1, 2, true}, {1, 3, false}, {20, 3, true}, {20, 4, false}, {100, 19, true}, {100, 20, false}} {
 		matched.Cell.InFlight.Store(tt.inFlight)
 		matched.Cell.Retrying.Store(tt.retrying)
-		if got := mayRetry(x, matched, fail); got != tt.want {
+		if got := (&delivery{r: matched}).retry(); got != tt.want {
 			t.Errorf("%d in flight, %d retrying: %v", tt.inFlight, tt.retrying, got)
 		}
 	}
@@ -418,7 +416,7 @@ func TestPicksAnotherWhenOneRetired(t *testing.T) {
 
 func TestWhyNothingServes(t *testing.T) {
 	r := newRig(t)
-	entry := r.route("app.test", nil)
+	entry := r.route("app.test", nil, func(e *route.Entrypoint) { e.Options.HoldFor = 0 })
 	r.route("closed.test", nil, func(e *route.Entrypoint) { e.FailClosed = &route.FailClosed{Code: "E104", Label: "auth.basci"} })
 	r.start()
 	for _, reason := range []route.Reason{route.ReasonRetained, route.ReasonAllUnhealthy, route.ReasonDockerUnhealthy} {

@@ -15,12 +15,22 @@ import (
 	"fairlead/router/route"
 )
 
-// Serve accepts connections until ctx ends, then shuts down: after ShutdownDelay
-// the listener closes, requests in flight get ShutdownTimeout, tunnels half of it.
-// What is left then is cut. It returns nil when all ended in time; only requests that
-// ignore the cut for a quarter of ShutdownTimeout outlive it, with an error. When the
-// listener fails it shuts down in the same way and returns why. It may be called
-// for several listeners.
+// Drainer is a listener that can end without resetting what the kernel accepted for
+// it already. After Drain, Accept returns the connections that are queued and then,
+// within a second, an error.
+type Drainer interface {
+	net.Listener
+	Drain()
+}
+
+// Serve accepts connections until ctx ends, then shuts down. From then on each answer
+// ends its connection. After ShutdownDelay the listener closes (a Drainer first gives
+// what it holds); requests in flight get ShutdownTimeout, tunnels half of it. A kept
+// connection that had a request within the last eighth of it gets that time to send
+// the next one, others close at once. What is left at the end is cut. It returns nil
+// when all ended in time; only requests that ignore the cut for a quarter of
+// ShutdownTimeout outlive it, with an error. When the listener fails it shuts down in
+// the same way and returns why. It may be called for several listeners.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -29,8 +39,14 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	var accepting sync.WaitGroup
 	accepting.Go(func() { served <- server.Serve(l) })
 
-	broken := p.serveUntil(ctx, served)
-	err := p.shutDown(requests, server)
+	broken := p.serveUntil(ctx, server, served)
+	ending, cancel := context.WithTimeout(requests, p.cfg.Timeouts.ShutdownTimeout)
+	defer cancel()
+	if broken == nil {
+		stopAccepting(l)
+		accepting.Wait() // all that was accepted is known now
+	}
+	err := p.shutDown(ending, server)
 	cut() // the calls to all upstreams end with it
 	accepting.Wait()
 	if left := p.lastWait(ctx, server); err == nil {
@@ -45,12 +61,14 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 // serveUntil waits for the end of ctx and the shutdown delay, during which requests
 // are still taken so that whoever watches /ready can stop sending first. It returns
 // early, with the error, when the listener fails.
-func (p *Proxy) serveUntil(ctx context.Context, served <-chan error) error {
+func (p *Proxy) serveUntil(ctx context.Context, server *server, served <-chan error) error {
+	defer server.leaving.Store(true)
 	select {
 	case err := <-served:
 		return err
 	case <-ctx.Done():
 	}
+	server.leaving.Store(true)
 	delay := time.NewTimer(p.cfg.Timeouts.ShutdownDelay)
 	defer delay.Stop()
 	select {
@@ -61,19 +79,25 @@ func (p *Proxy) serveUntil(ctx context.Context, served <-chan error) error {
 	}
 }
 
-// shutDown ends a front: connections without a request at once, requests in flight
-// within the limit, tunnels within half of it.
+func stopAccepting(l net.Listener) {
+	if d, ok := l.(Drainer); ok {
+		d.Drain()
+		return
+	}
+	_ = l.Close()
+}
+
+// shutDown ends a front within ctx: connections without a request first, then
+// requests in flight, tunnels within half of the time.
 func (p *Proxy) shutDown(ctx context.Context, server *server) error {
 	limit := p.cfg.Timeouts.ShutdownTimeout
-	unused := time.AfterFunc(limit/8, server.fresh.close)
-	defer unused.Stop()
 	tunnels := time.AfterFunc(limit/2, server.tunnels.closeAll)
 	defer tunnels.Stop()
-	ending, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err := server.Shutdown(ending)
-	if err == nil && !server.active.waitFor(ending) { // tunnels are no requests for net/http
-		err = ending.Err()
+	server.clients.settle(ctx, limit/8)
+	server.clients.closeUnused()
+	err := server.Shutdown(ctx)
+	if err == nil && !server.active.waitFor(ctx) { // tunnels are no requests for net/http
+		err = ctx.Err()
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -140,39 +164,6 @@ func (a *active) waitFor(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 		return false
-	}
-}
-
-// freshConns are the client connections that sent no request yet. At shutdown they
-// are closed: nothing is lost with them.
-type freshConns struct {
-	mu   sync.Mutex
-	open map[net.Conn]struct{}
-	over bool
-}
-
-func (f *freshConns) note(c net.Conn, fresh bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case !fresh:
-		delete(f.open, c)
-	case f.over:
-		_ = c.Close()
-	default:
-		if f.open == nil {
-			f.open = map[net.Conn]struct{}{}
-		}
-		f.open[c] = struct{}{}
-	}
-}
-
-func (f *freshConns) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.over = true
-	for c := range f.open {
-		_ = c.Close()
 	}
 }
 

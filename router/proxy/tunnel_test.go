@@ -68,7 +68,7 @@ func TestWebSocket(t *testing.T) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
 	}
-	if load.Tunnels.Load() != 1 || load.InFlight.Load() != 1 || !load.Served.Load() {
+	if load.Tunnels.Load() != 1 || load.InFlight.Load() != 1 || !load.Proven.Load() {
 		t.Errorf("tunnels %d, in flight %d", load.Tunnels.Load(), load.InFlight.Load())
 	}
 	_ = c.Close()

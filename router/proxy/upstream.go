@@ -156,9 +156,24 @@ func (u *upstream) Retire(drain route.Drain) {
 	}
 }
 
+// Reinstate implements route.Upstream.
+func (u *upstream) Reinstate() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.retired = false
+	if u.cut != nil {
+		u.cut.Stop()
+		u.cut = nil
+	}
+}
+
 // cutAll ends what is still in flight when the drain is over, tunnels included.
 func (u *upstream) cutAll() {
 	u.mu.Lock()
+	if !u.retired { // reinstated as the timer fired
+		u.mu.Unlock()
+		return
+	}
 	for c := range u.calls {
 		c.cancel(errRetired)
 	}

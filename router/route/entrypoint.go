@@ -100,6 +100,9 @@ type Options struct {
 	Panic         PanicMode
 	// DrainTimeout bounds how long requests of a backend that left may go on.
 	DrainTimeout time.Duration
+	// HoldFor bounds how long a request waits for a backend while those of the
+	// entrypoint are being replaced; 0 is not at all.
+	HoldFor time.Duration
 }
 
 // Defaults of labels.md and health.md.
@@ -109,6 +112,7 @@ const (
 	DefaultDialTimeout    = 2 * time.Second
 	DefaultRetryAttempts  = 2
 	DefaultDrainTimeout   = 30 * time.Second
+	DefaultHoldFor        = 10 * time.Second
 )
 
 // DefaultOptions returns the options of an entrypoint without any option label.
@@ -119,6 +123,7 @@ func DefaultOptions() Options {
 		RetryAttempts:  DefaultRetryAttempts,
 		Panic:          PanicAll,
 		DrainTimeout:   DefaultDrainTimeout,
+		HoldFor:        DefaultHoldFor,
 	}
 }
 

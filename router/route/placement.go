@@ -30,8 +30,9 @@ type Load struct {
 	InFlight atomic.Int64 // requests sent and not ended, tunnels included
 	Tunnels  atomic.Int64
 	Requests atomic.Uint64
-	// Served is set at the first response of the backend to real traffic.
-	Served atomic.Bool
+	// Proven is set once the backend passed a probe or answered real traffic. A dial
+	// that is refused before that means "not yet", not a failure.
+	Proven atomic.Bool
 	_      [64 - 25]byte // own cache line: it is written on every request
 }
 
@@ -43,6 +44,9 @@ type Upstream interface {
 	// Retire ends the upstream: idle connections close now, nothing is pooled any
 	// more, and what is in flight when the drain is over is cut.
 	Retire(drain Drain)
+	// Reinstate undoes Retire: a backend that was about to leave goes on running. What
+	// is still in flight is not cut.
+	Reinstate()
 }
 
 // Drain says how long requests and tunnels of a retired upstream may go on.

@@ -14,8 +14,9 @@ type Member struct {
 
 // Rotation is the immutable set of placements that serve an entrypoint now.
 type Rotation struct {
-	Rev     uint64   // engine-wide, strictly increasing
-	Members []Member // sorted by backend ID; all of one tier
+	Rev     uint64    // engine-wide, strictly increasing
+	At      time.Time // when it was published; zero means now
+	Members []Member  // sorted by backend ID; all of one tier
 	// Total is the sum of the members' weights; Uniform is set when all are equal.
 	Total   int
 	Uniform bool
@@ -55,13 +56,16 @@ const (
 type RotationCell struct {
 	current atomic.Pointer[Rotation]
 	retryAt atomic.Int64
-	_       [64 - 16]byte // the cursor is written on every request
+	changed atomic.Pointer[chan struct{}] // closed by the next Store; nil while nobody waits
+	_       [64 - 24]byte                 // the cursor is written on every request
 	// Cursor is the picker's turn counter.
 	Cursor atomic.Uint64
 	// Requests in flight for the whole entrypoint (budget of retries).
 	InFlight atomic.Int64
 	Retrying atomic.Int64
-	_        [64 - 24]byte
+	// Held are the requests that wait for a backend now.
+	Held atomic.Int64
+	_    [64 - 32]byte
 }
 
 // Load returns the current rotation, never nil.
@@ -75,8 +79,27 @@ func (c *RotationCell) Load() *Rotation {
 // emptyRotation stands for "not computed yet"; it is never modified.
 var emptyRotation = &Rotation{Reason: ReasonInitializing, Uniform: true}
 
-// Store publishes a rotation.
-func (c *RotationCell) Store(r *Rotation) { c.current.Store(r) }
+// Store publishes a rotation and wakes those who wait for one.
+func (c *RotationCell) Store(r *Rotation) {
+	c.current.Store(r)
+	if waiting := c.changed.Swap(nil); waiting != nil {
+		close(*waiting)
+	}
+}
+
+// Changed returns a channel that the next Store closes. Call it before Load: a
+// rotation that was stored between the two is seen by Load.
+func (c *RotationCell) Changed() <-chan struct{} {
+	fresh := make(chan struct{})
+	for {
+		if waiting := c.changed.Load(); waiting != nil {
+			return *waiting
+		}
+		if c.changed.CompareAndSwap(nil, &fresh) {
+			return fresh
+		}
+	}
+}
 
 // SetRetryAt notes when the next probe may change an empty rotation.
 func (c *RotationCell) SetRetryAt(t time.Time) { c.retryAt.Store(t.UnixNano()) }

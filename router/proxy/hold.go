@@ -1,0 +1,139 @@
+package proxy
+
+import (
+	"time"
+
+	"fairlead/router"
+	"fairlead/router/exchange"
+	"fairlead/router/route"
+)
+
+const (
+	// maxHeld bounds the requests of one entrypoint that wait at once.
+	maxHeld = 100
+	// lookAgain is how long a waiting request goes without looking: at the table, or
+	// whether a backend that refused accepts now.
+	lookAgain = 100 * time.Millisecond
+	// newsWait is how long the refusal of a backend that served before may wait for
+	// news of it: an application that is stopped closes its listener some milliseconds
+	// before its engine says that it leaves.
+	newsWait = 500 * time.Millisecond
+)
+
+// stay is one request's waiting for a backend. It has a place among the held
+// requests of one entrypoint from its first wait until a backend answers.
+type stay struct {
+	since time.Time // zero before the first wait
+	cell  *route.RotationCell
+}
+
+// leave gives the place back.
+func (s *stay) leave() {
+	if s.cell != nil {
+		s.cell.Held.Add(-1)
+		s.cell = nil
+	}
+}
+
+// enter takes a place; false when all are taken.
+func (s *stay) enter(cell *route.RotationCell, now time.Time) bool {
+	if s.since.IsZero() {
+		s.since = now
+	}
+	if s.cell == cell {
+		return true
+	}
+	s.leave()
+	if cell.Held.Add(1) > maxHeld {
+		cell.Held.Add(-1)
+		return false
+	}
+	s.cell = cell
+	return true
+}
+
+// left is what remains of a limit that began with the first wait.
+func (s *stay) left(limit time.Duration, now time.Time) time.Duration {
+	if s.since.IsZero() {
+		return limit
+	}
+	return limit - now.Sub(s.since)
+}
+
+// forRotation waits for the rotation to be filled that rot left empty for a reason.
+// ReasonNone asks to look again; any other reason is the answer to the client.
+func (s *stay) forRotation(x *exchange.Exchange, r *router.Route, rot *route.Rotation, why route.Reason) route.Reason {
+	now := time.Now()
+	limit := r.Entrypoint.Options.HoldFor
+	wait := s.left(limit, now)
+	if !rot.At.IsZero() {
+		wait = min(wait, limit-now.Sub(rot.At))
+	}
+	if !replacing(rot) || wait <= 0 {
+		return why
+	}
+	return s.wait(x, r.Cell, rot, wait, now)
+}
+
+// replacing reports whether a rotation is empty because its backends left, or were
+// never yet verified: others are likely to come.
+func replacing(rot *route.Rotation) bool {
+	switch rot.Reason {
+	case route.ReasonLeaving, route.ReasonRetained, route.ReasonInitializing:
+		return len(rot.Members) == 0
+	default:
+		return false
+	}
+}
+
+// forListener waits before a backend that never served is dialled again. The reason
+// is the client's answer when it has waited enough.
+func (s *stay) forListener(x *exchange.Exchange, r *router.Route, rot *route.Rotation, b *route.Backend) route.Reason {
+	if rot.Panic {
+		return route.ReasonAllUnhealthy // its probes had their time, too
+	}
+	now, limit := time.Now(), r.Entrypoint.Options.HoldFor
+	wait := s.left(limit, now)
+	if b.Check == nil && now.Sub(b.StartedAt) > limit {
+		wait = 0 // nothing probes it: it would be waited for at every request, for ever
+	}
+	if wait <= 0 {
+		return route.ReasonInitializing
+	}
+	return s.wait(x, r.Cell, rot, wait, now)
+}
+
+// forNews waits a moment for another rotation than rot after a contact failed.
+func (s *stay) forNews(x *exchange.Exchange, r *router.Route, rot *route.Rotation) bool {
+	now := time.Now()
+	for {
+		if r.Cell.Load() != rot {
+			return true
+		}
+		wait := s.left(newsWait, now)
+		if wait <= 0 || s.wait(x, r.Cell, rot, wait, now) != route.ReasonNone {
+			return false
+		}
+		now = time.Now()
+	}
+}
+
+// wait waits until there is another rotation than rot, but for lookAgain at most.
+func (s *stay) wait(x *exchange.Exchange, cell *route.RotationCell, rot *route.Rotation, limit time.Duration, now time.Time) route.Reason {
+	if !s.enter(cell, now) {
+		return route.ReasonQueueFull
+	}
+	changed := cell.Changed()
+	if cell.Load() != rot {
+		return route.ReasonNone
+	}
+	timer := time.NewTimer(min(limit, lookAgain))
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-x.Context.Done():
+		return route.ReasonClientGone
+	}
+	return route.ReasonNone
+}
