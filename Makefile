@@ -8,7 +8,6 @@ VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 LDFLAGS     := -s -w -X fairlead/cmd/internal/cli.version=$(VERSION)
 GOLANGCI    := v2.15.0
 COMPOSE     ?= $(shell if docker compose version >/dev/null 2>&1; then echo docker compose; else echo docker-compose; fi)
-BUILDER     ?= golang:1.26
 # The race detector needs cgo and a C compiler; without one the tests run without it, and say so.
 HAVE_CC     := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo yes)
 RACE        := $(if $(HAVE_CC),-race,)
@@ -60,7 +59,7 @@ ci: ## everything CI runs: check, cover, test with Docker, image
 demo: up ## the demo; until the embedded one exists this is `make up`
 
 image: ## the container image fairlead:latest, FROM scratch
-	docker build --build-arg BUILDER=$(BUILDER) --build-arg VERSION=$(VERSION) -t fairlead:latest -f deploy/Dockerfile .
+	builder=$$(deploy/choose-builder.sh) && docker build --build-arg BUILDER=$$builder --build-arg VERSION=$(VERSION) -t fairlead:latest -f deploy/Dockerfile .
 
 up: ## build the image and start docker-compose.yml
 	deploy/up.sh

@@ -1,17 +1,9 @@
 #!/usr/bin/env bash
-# make up: builds the image and starts docker-compose.yml. Takes golang as the builder where it can be
-# had, else makes one from the installed Go.
+# make up: builds the image and starts docker-compose.yml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-docker info >/dev/null 2>&1 || {
-  echo "up: no Docker engine answers. Start it, or set DOCKER_HOST; without an engine try: go run ./cmd/fairlead serve --help" >&2
-  exit 1
-}
-export BUILDER=${BUILDER:-golang:1.26}
-if ! docker image inspect "$BUILDER" >/dev/null 2>&1 && ! docker pull -q "$BUILDER" >/dev/null 2>&1; then
-  echo "up: $BUILDER cannot be pulled; making a builder from the installed Go" >&2
-  BUILDER=$(deploy/builder.sh)
-fi
+BUILDER=$(deploy/choose-builder.sh)
+export BUILDER
 compose=(docker-compose)
 docker compose version >/dev/null 2>&1 && compose=(docker compose)
 "${compose[@]}" -f docker-compose.yml up -d --build
