@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,13 +22,16 @@ import (
 	"time"
 )
 
-const (
-	image = "fairlead-e2e:latest"
-	mark  = "fairlead-e2e=1"
-)
+// markKey is the label of everything that a test makes; its value is the process
+// that made it, so that two runs on one engine do not clean up each other.
+const markKey = "fairlead-e2e"
 
-// binary is the program under test, built once by TestMain.
-var binary string
+var (
+	mark  = markKey + "=" + strconv.Itoa(os.Getpid())
+	image = markKey + "-" + strconv.Itoa(os.Getpid()) + ":latest"
+	// binary is the program under test, built once by TestMain.
+	binary string
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -79,14 +83,32 @@ func buildImage(dir string) error {
 	return nil
 }
 
-// cleanUp removes what a test, this one or an interrupted one, left behind.
+// cleanUp removes what this run, or one that was interrupted, left behind.
 func cleanUp() {
-	if ids, err := docker("ps", "-aq", "--filter", "label="+mark); err == nil && ids != "" {
-		_, _ = docker(append([]string{"rm", "-f"}, strings.Fields(ids)...)...)
+	format := "{{.ID}} {{.Label \"" + markKey + "\"}}"
+	if list, err := docker("ps", "-a", "--filter", "label="+markKey, "--format", format); err == nil {
+		for _, id := range abandoned(list) {
+			_, _ = docker("rm", "-f", id)
+		}
 	}
-	if ids, err := docker("network", "ls", "-q", "--filter", "label="+mark); err == nil && ids != "" {
-		_, _ = docker(append([]string{"network", "rm"}, strings.Fields(ids)...)...)
+	if list, err := docker("network", "ls", "--filter", "label="+markKey, "--format", format); err == nil {
+		for _, id := range abandoned(list) {
+			_, _ = docker("network", "rm", id)
+		}
 	}
+}
+
+// abandoned are the ids in lines of "id process" whose process is this one, or is gone.
+func abandoned(list string) []string {
+	var ids []string
+	for line := range strings.Lines(list) {
+		id, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
+		pid, err := strconv.Atoi(owner)
+		if id != "" && (err != nil || pid == os.Getpid() || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func lastLine(s string) string {
@@ -132,6 +154,9 @@ type site struct {
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	enter  []string
 	engine []string
+
+	// addresses are those of containers that a test asks directly.
+	addresses map[string]string
 }
 
 // command is a command to run where the router runs.
@@ -186,7 +211,7 @@ func newSite(t *testing.T, extra ...string) *site {
 	t.Helper()
 	s := &site{
 		t: t, log: &logBuffer{}, done: make(chan error, 1),
-		prefix: "e2e" + strings.ToLower(strings.NewReplacer("/", "", "_", "").Replace(t.Name())),
+		prefix: "e2e" + strconv.Itoa(os.Getpid()) + strings.ToLower(strings.NewReplacer("/", "", "_", "").Replace(t.Name())),
 		http:   freePort(t), admin: freePort(t),
 	}
 	s.start(extra...)
@@ -291,8 +316,10 @@ func (s *site) get(host, path string) (answer, error) {
 	return answer{res.StatusCode, res.Header, string(body)}, err
 }
 
-func (s *site) getAdmin(path string) (int, []byte, error) {
-	res, err := s.client().Get("http://" + s.admin + path)
+func (s *site) getAdmin(path string) (int, []byte, error) { return s.fetch("http://" + s.admin + path) }
+
+func (s *site) fetch(url string) (int, []byte, error) {
+	res, err := s.client().Get(url)
 	if err != nil {
 		return 0, nil, err
 	}
