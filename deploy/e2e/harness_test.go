@@ -171,10 +171,18 @@ func (s *site) docker(args ...string) string {
 	return mustDocker(s.t, slices.Concat(s.engine, args)...)
 }
 
+// connect opens a connection to an address where the router runs.
+func (s *site) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	if s.dial != nil {
+		return s.dial(ctx, network, address)
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
+
 // client is one that never reuses a connection, for the site's addresses.
 func (s *site) client() *http.Client {
 	c := client()
-	c.Transport = &http.Transport{DisableKeepAlives: true, DialContext: s.dial}
+	c.Transport = &http.Transport{DisableKeepAlives: true, DialContext: s.connect}
 	return c
 }
 

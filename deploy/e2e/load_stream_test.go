@@ -147,8 +147,9 @@ func (l *load) openSocket(ctx context.Context, st *flow) error {
 	return nil
 }
 
+// dial connects to the router, whatever the address.
 func (l *load) dial(ctx context.Context, network, _ string) (net.Conn, error) {
-	return new(net.Dialer).DialContext(ctx, network, l.s.http)
+	return l.s.connect(ctx, network, l.s.http)
 }
 
 // echo sends a message each 200 ms and wants it back within 3 s.
@@ -181,7 +182,7 @@ func (l *load) request(ctx context.Context, method, path string, body io.Reader)
 		return nil, err
 	}
 	req.Host = l.host
-	return (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	return (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: l.dial}}).Do(req)
 }
 
 func (l *load) openEvents(ctx context.Context, st *flow) error {

@@ -57,7 +57,7 @@ func (s *site) loadPath(host, app, path string, timeout time.Duration) *load {
 }
 
 func (l *load) work(i int) {
-	w := &wire{addr: l.s.http}
+	w := &wire{dial: l.dial}
 	defer w.close()
 	offset := time.NewTimer(time.Duration(i) * loadPace / loadWorkers)
 	defer offset.Stop()

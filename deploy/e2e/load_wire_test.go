@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -15,7 +16,7 @@ import (
 // net/http's own client does when a pooled connection turns out to be closed: here a
 // connection that the router ends under a request is a failure that is seen.
 type wire struct {
-	addr   string
+	dial   func(ctx context.Context, network, address string) (net.Conn, error) // to the router
 	conn   net.Conn
 	reader *bufio.Reader
 }
@@ -49,7 +50,9 @@ func (w *wire) get(host, path, app string, timeout time.Duration) record {
 
 func (w *wire) exchange(r *record, host, path, app string, timeout time.Duration) error {
 	if w.conn == nil {
-		conn, err := net.DialTimeout("tcp", w.addr, timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		conn, err := w.dial(ctx, "tcp", "")
+		cancel()
 		if err != nil {
 			return err
 		}
