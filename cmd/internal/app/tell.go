@@ -39,6 +39,11 @@ func (t *teller) tell(s route.Snapshot) {
 			t.diagnostic(s.Provider, "", d)
 		}
 	}
+	for _, note := range s.Status.Notes {
+		if isNew("n", note) {
+			t.log.Info().Str(route.FieldProvider, s.Provider).Str(route.FieldMessage, note).Msg("provider does without")
+		}
+	}
 	for _, r := range s.Rejected {
 		if isNew("r", r.CandidateID, r.Code, r.Reason) {
 			t.log.Info().Str(route.FieldProvider, s.Provider).Str(route.FieldContainer, r.Name).Str(route.FieldCode, r.Code).

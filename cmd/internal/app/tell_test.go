@@ -23,10 +23,11 @@ func TestLogNamesRefusalsOnce(t *testing.T) {
 		Global:      []route.Diagnostic{{Code: "E114", Severity: route.SeverityError, Message: "file"}},
 		Rejected:    []route.Rejected{{CandidateID: "c2", Name: "db", Code: "E001", Reason: "not enabled", Hint: "add enable"}},
 		Entrypoints: []*route.Entrypoint{{ID: "http_a", Absent: []route.Absence{{CandidateID: "c3", Name: "app", Why: route.AbsentPaused}}}},
+		Status:      route.ProviderStatus{Notes: []string{"GET /networks is denied"}},
 	}
 	teller.tell(s)
 	first := out.String()
-	for _, want := range []string{"W001", "I001", "E114", "E001", "paused", `"level":"warn","route":"http_a"`} {
+	for _, want := range []string{"W001", "I001", "E114", "E001", "paused", "/networks", `"level":"warn","route":"http_a"`} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no %s in %s", want, first)
 		}
