@@ -34,6 +34,10 @@ const (
 // dialer returns a connector for the endpoint. TLS material is read at each connect,
 // so that renewed certificates are picked up.
 func dialer(ep endpoint) connector {
+	if ep.open == nil {
+		network := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
+		ep.open = func(ctx context.Context) (net.Conn, error) { return network.DialContext(ctx, ep.network, ep.address) }
+	}
 	return func(ctx context.Context) (engine, error) {
 		d, err := negotiate(ctx, ep, "")
 		if version := suggestedVersion(err); version != "" {
@@ -118,7 +122,7 @@ func newClient(ep endpoint, fixed string) (*dockerClient, error) {
 }
 
 func (d *dockerClient) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext(ctx, d.ep.network, d.ep.address)
+	conn, err := d.ep.open(ctx)
 	if op, ok := err.(*net.OpError); ok { //nolint:errorlint // the dialer returns it unwrapped
 		d.lastDial.Store(op)
 	}

@@ -1,6 +1,8 @@
 package docker
 
 import (
+	"context"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -89,6 +91,8 @@ type endpoint struct {
 	secure    bool   // TLS
 	certPath  string
 	tlsVerify bool
+	// open makes one connection; nil dials network and address.
+	open func(context.Context) (net.Conn, error)
 }
 
 func parseEndpoint(cfg Config) (endpoint, error) {

@@ -40,14 +40,46 @@ func (e *Engine) Create(c Container) string {
 	return c.ID
 }
 
-// Start starts a container: it gets its addresses, then the events go out.
-func (e *Engine) Start(ref string) {
+// StartTakes lets starts take that long from now on: the container has its addresses
+// at once and connect events say so, its process runs and the start is announced when
+// the time is over, and inspects of it wait for that. It is 190 ms on 20.10.
+func (e *Engine) StartTakes(d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.start(e.must(ref))
+	e.startTakes = d
 }
 
-func (e *Engine) start(c *Container) {
+// Start starts a container: it gets its addresses, then the events go out.
+func (e *Engine) Start(ref string) { e.begin(ref, "") }
+
+// begin starts a container and emits one more event after the start, or none.
+func (e *Engine) begin(ref, after string) {
+	e.mu.Lock()
+	c := e.must(ref)
+	e.attach(c)
+	takes := e.startTakes
+	if takes > 0 {
+		c.starting = make(chan struct{})
+	}
+	e.mu.Unlock()
+	if takes > 0 {
+		<-time.After(takes)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if takes > 0 {
+		close(c.starting)
+		c.starting = nil
+	}
+	c.Status, c.Started, c.ExitCode, c.OOMKilled, c.Error = "running", time.Now(), 0, false, ""
+	e.emitContainer(c, "start", nil)
+	if after != "" {
+		e.emitContainer(c, after, nil)
+	}
+}
+
+// attach gives a container that starts its addresses.
+func (e *Engine) attach(c *Container) {
 	names := c.Networks
 	switch {
 	case c.NetworkMode == "host" || c.NetworkMode == "none":
@@ -57,15 +89,20 @@ func (e *Engine) start(c *Container) {
 	}
 	for _, name := range names {
 		e.join(c, name)
-		e.emitNetwork(c, name, "connect")
+		if e.style != Podman {
+			e.emitNetwork(c, name, "connect")
+		}
 	}
-	c.Status, c.Started, c.ExitCode = "running", time.Now(), 0
-	e.emitContainer(c, "start", nil)
+	if e.style == Podman {
+		e.emitContainer(c, "init", nil)
+	}
 }
 
 // Stop ends a container as `docker stop` does, the stop signal first.
 func (e *Engine) Stop(ref string) {
-	e.Signal(ref, "15")
+	if e.style != Podman {
+		e.Signal(ref, "15")
+	}
 	e.finish(ref, 0, true)
 }
 
@@ -94,8 +131,12 @@ func (e *Engine) finish(ref string, code int, stopped bool) {
 	names := slices.Sorted(maps.Keys(c.endpoints))
 	c.leave()
 	die := func() { e.emitContainer(c, "die", map[string]string{"exitCode": strconv.Itoa(code)}) }
-	if e.style == Docker20 {
+	if e.style != Docker29 {
 		die()
+	}
+	if e.style == Podman {
+		e.emitContainer(c, "cleanup", nil)
+		names = nil // it announces none
 	}
 	for _, name := range names {
 		e.emitNetwork(c, name, "disconnect")
@@ -114,11 +155,7 @@ func (e *Engine) finish(ref string, code int, stopped bool) {
 // Restart stops and starts a container.
 func (e *Engine) Restart(ref string) {
 	e.Stop(ref)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c := e.must(ref)
-	e.start(c)
-	e.emitContainer(c, "restart", nil)
+	e.begin(ref, "restart")
 }
 
 // Crash ends the process and leaves the container between two tries of its restart
@@ -127,7 +164,11 @@ func (e *Engine) Crash(ref string) {
 	e.finish(ref, 1, false)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.must(ref).Status = "restarting"
+	c := e.must(ref)
+	c.Restarts++
+	if e.style != Podman {
+		c.Status = "restarting"
+	}
 }
 
 // Remove removes a container, killing it first when it runs.

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,13 +38,35 @@ func (e *Engine) listJSON(all bool) any {
 			continue
 		}
 		list = append(list, object{
-			"Id": c.ID, "Names": []string{"/" + c.Name}, "Image": c.Image, "Labels": c.Labels,
+			"Id": c.ID, "Names": []string{"/" + c.Name}, "Image": e.image(c), "Labels": c.Labels,
 			"Created": c.Created.Unix(), "State": c.Status, "Status": statusText(c),
-			"HostConfig":      object{"NetworkMode": c.NetworkMode},
+			"HostConfig":      e.hostConfig(c),
 			"NetworkSettings": object{"Networks": c.networksJSON()},
 		})
 	}
+	for _, name := range e.faults.ghosts {
+		list = append(list, object{
+			"Id": HexID("ghost " + name), "Names": []string{"/" + name}, "Image": "ghost", "State": "running", "Status": "Up 2 seconds",
+			"Labels": map[string]string{"sozune.enable": "true", "sozune.http." + name + ".host": name + ".example"},
+		})
+	}
 	return list
+}
+
+// hostConfig is what lists say about it; Podman says nothing useful.
+func (e *Engine) hostConfig(c *Container) object {
+	if e.style == Podman {
+		return object{}
+	}
+	return object{"NetworkMode": c.NetworkMode}
+}
+
+// image is the name by which the engine knows an image.
+func (e *Engine) image(c *Container) string {
+	if e.style == Podman && !strings.Contains(c.Image, "/") {
+		return "docker.io/library/" + c.Image
+	}
+	return c.Image
 }
 
 func statusText(c *Container) string {
@@ -83,10 +106,10 @@ func (e *Engine) inspectJSON(ref string) any {
 		}
 	}
 	return object{
-		"Id": c.ID, "Name": "/" + c.Name, "Created": stamp(c.Created),
+		"Id": c.ID, "Name": "/" + c.Name, "Created": stamp(c.Created), "RestartCount": c.Restarts,
 		"State": c.stateJSON(),
 		"Config": object{
-			"Image": c.Image, "Labels": c.Labels, "Hostname": c.Hostname,
+			"Image": e.image(c), "Labels": c.Labels, "Hostname": c.Hostname,
 			"StopSignal": c.StopSignal, "StopTimeout": c.StopTimeout, "ExposedPorts": portSet(c.Expose, object{}),
 		},
 		"HostConfig":      object{"NetworkMode": c.NetworkMode},
@@ -99,6 +122,7 @@ func (c *Container) stateJSON() object {
 		"Status": c.Status, "Running": c.Status == "running" || c.Status == "paused" || c.Status == "restarting",
 		"Paused": c.Status == "paused", "Restarting": c.Status == "restarting",
 		"StartedAt": stamp(c.Started), "FinishedAt": stamp(c.Finished), "ExitCode": c.ExitCode,
+		"OOMKilled": c.OOMKilled, "Error": c.Error,
 	}
 	if c.Health != "" {
 		state["Health"] = object{"Status": c.Health, "FailingStreak": 0, "Log": []object{}}
@@ -155,6 +179,35 @@ func (e *Engine) networksJSON() any {
 		})
 	}
 	return list
+}
+
+// occupantsJSON describes one network with the containers that have an address there,
+// those that are only starting included. It returns nil when there is no such network.
+func (e *Engine) occupantsJSON(ref string) any {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, n := range e.networks {
+		if n.ID != ref && n.Name != ref {
+			continue
+		}
+		containers := object{}
+		for id, c := range e.containers {
+			ep := c.endpoints[n.Name]
+			if ep.IPv4 == "" && ep.IPv6 == "" {
+				continue
+			}
+			containers[id] = object{"Name": c.Name, "IPv4Address": cidr(ep.IPv4, n.Subnet), "IPv6Address": cidr(ep.IPv6, n.Subnet6)}
+		}
+		return object{"Id": n.ID, "Name": n.Name, "Driver": n.Driver, "Containers": containers}
+	}
+	return nil
+}
+
+func cidr(address string, subnet netip.Prefix) string {
+	if address == "" {
+		return ""
+	}
+	return address + "/" + strconv.Itoa(subnet.Bits())
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -22,6 +22,7 @@ type Style int
 const (
 	Docker20 Style = iota // 20.10: kill, die, disconnect (twice), stop
 	Docker29              // 29: kill, disconnect, stop, die
+	Podman                // Podman 4 on its Docker-compatible endpoint
 )
 
 // Container is one container as the engine knows it. The zero values of most fields
@@ -38,6 +39,11 @@ type Container struct {
 	Finished time.Time
 	Health   string // "" is no HEALTHCHECK
 	ExitCode int
+	// Restarts counts what a restart policy has done; OOMKilled and Error are how the
+	// last life ended.
+	Restarts  int
+	OOMKilled bool
+	Error     string
 
 	StopSignal  string
 	StopTimeout *int
@@ -55,7 +61,8 @@ type Container struct {
 	IPv6Only bool
 
 	endpoints map[string]Endpoint
-	hidden    int // inspects that still show no address
+	hidden    int           // inspects that still show no address
+	starting  chan struct{} // closed when a start under way is complete
 }
 
 // Endpoint is a container's place on one network.
@@ -97,6 +104,7 @@ type Engine struct {
 	minAPI     string
 	maxAPI     string
 	version    string
+	startTakes time.Duration
 
 	ring    []Event // the last 256, as real engines keep them
 	streams map[*stream]bool
@@ -115,8 +123,12 @@ func New(style Style) *Engine {
 		minAPI: "1.12", maxAPI: "1.41", version: "20.10.24",
 		faults: newFaults(),
 	}
-	if style == Docker29 {
+	switch style {
+	case Docker29:
 		e.minAPI, e.maxAPI, e.version = "1.40", "1.55", "29.7.2"
+	case Podman:
+		e.minAPI, e.maxAPI, e.version = "1.24", "1.41", "4.3.1"
+	case Docker20:
 	}
 	e.AddNetwork(Network{Name: "bridge", Driver: "bridge"})
 	e.AddNetwork(Network{Name: "host", Driver: "host"})

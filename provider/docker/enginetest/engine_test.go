@@ -244,7 +244,7 @@ func TestStreamStartsInThePast(t *testing.T) {
 
 func TestSlowReaderLoses(t *testing.T) {
 	e := New(Docker20)
-	s := e.subscribe(nil, time.Time{})
+	s := e.subscribe(nil, nil, time.Time{})
 	for range streamBuffer + 2 {
 		e.Emit(Event{Type: "container", Action: "x"})
 	}

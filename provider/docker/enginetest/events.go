@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,21 @@ type stream struct {
 	events chan Event
 	cut    chan bool // true: break the connection, false: end it properly
 	types  []string
+	only   []string // actions, none means all
+}
+
+// passes applies a stream's filters.
+func (s *stream) passes(ev Event, style Style) bool {
+	if len(s.types) > 0 && !slices.Contains(s.types, ev.Type) {
+		return false
+	}
+	if len(s.only) == 0 {
+		return true
+	}
+	if style == Podman && ev.Action == "die" {
+		return false // it knows the event by another name inside, so that a filter lets none through
+	}
+	return slices.ContainsFunc(s.only, func(action string) bool { return strings.HasPrefix(ev.Action, action) })
 }
 
 func (e *Engine) emitContainer(c *Container, action string, extra map[string]string) {
@@ -30,12 +46,37 @@ func (e *Engine) emitContainer(c *Container, action string, extra map[string]str
 	}
 	attrs["image"], attrs["name"] = c.Image, c.Name
 	maps.Copy(attrs, extra)
+	if e.style == Podman {
+		action = podmanAction(action)
+		attrs["podId"] = ""
+		if code, ok := attrs["exitCode"]; ok {
+			attrs["containerExitCode"] = code
+		}
+		delete(attrs, "oldName")
+	}
 	e.emit(Event{Type: "container", Action: action, ID: c.ID, Attrs: attrs})
+}
+
+// podmanAction is Podman's word for what Docker calls action.
+func podmanAction(action string) string {
+	switch {
+	case action == "destroy":
+		return "remove"
+	case strings.HasPrefix(action, "health_status"):
+		return "health_status"
+	}
+	return action
 }
 
 func (e *Engine) emitNetwork(c *Container, name, action string) {
 	n := e.networks[name]
 	if n == nil {
+		return
+	}
+	if e.style == Podman { // it names the container where others name the network
+		e.emit(Event{Type: "network", Action: action, ID: c.ID, Attrs: map[string]string{
+			"image": c.Image, "name": c.Name, "network": name, "podId": "",
+		}})
 		return
 	}
 	e.emit(Event{Type: "network", Action: action, ID: n.ID, Attrs: map[string]string{
@@ -68,7 +109,7 @@ func (e *Engine) emit(ev Event) {
 }
 
 func (e *Engine) offer(s *stream, ev Event) {
-	if len(s.types) > 0 && !slices.Contains(s.types, ev.Type) {
+	if !s.passes(ev, e.style) {
 		return
 	}
 	select {
@@ -99,10 +140,10 @@ func (e *Engine) Subscribers() int {
 }
 
 // subscribe opens a stream; kept events not older than since go first.
-func (e *Engine) subscribe(types []string, since time.Time) *stream {
+func (e *Engine) subscribe(types, only []string, since time.Time) *stream {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := &stream{events: make(chan Event, streamBuffer), cut: make(chan bool, 1), types: types}
+	s := &stream{events: make(chan Event, streamBuffer), cut: make(chan bool, 1), types: types, only: only}
 	for _, ev := range e.ring {
 		if !since.IsZero() && !ev.At.Before(since) {
 			e.offer(s, ev)
@@ -128,7 +169,7 @@ func (e *Engine) encode(ev Event) []byte {
 		"Actor": map[string]any{"ID": ev.ID, "Attributes": ev.Attrs},
 		"time":  ev.At.Unix(), "timeNano": ev.At.UnixNano(),
 	}
-	if e.style == Docker20 && ev.Type == "container" {
+	if e.style != Docker29 && ev.Type == "container" {
 		m["status"], m["id"], m["from"] = ev.Action, ev.ID, ev.Attrs["image"]
 	}
 	line, err := json.Marshal(m)

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ type faults struct {
 	delays     map[string]time.Duration
 	noVersion  bool
 	cutEvery   time.Duration
+	lag        time.Duration
+	ghosts     []string
 }
 
 func newFaults() faults {
@@ -34,6 +37,8 @@ const (
 	Inspect  = "/containers/{id}/json"
 	Networks = "/networks"
 	Events   = "/events"
+
+	Occupants = "/networks/{id}"
 )
 
 // Cut ends all event streams: properly, or by breaking the connection.
@@ -56,6 +61,16 @@ func (e *Engine) CutEvery(d time.Duration) {
 // Stall keeps the streams open and sends nothing more on them.
 func (e *Engine) Stall(on bool) {
 	e.with(func(f *faults) { f.stalled = on })
+}
+
+// Lag lets each event arrive that long after it happened; 0 ends that.
+func (e *Engine) Lag(d time.Duration) {
+	e.with(func(f *faults) { f.lag = d })
+}
+
+// Haunt puts containers that do not exist, by name, into all lists from now on.
+func (e *Engine) Haunt(names ...string) {
+	e.with(func(f *faults) { f.ghosts = names })
 }
 
 // Suppress keeps events with an action from being sent or kept.
@@ -138,5 +153,45 @@ func endpointOf(path string) string {
 	if path != List && strings.HasPrefix(path, "/containers/") && strings.HasSuffix(path, "/json") {
 		return Inspect
 	}
+	if strings.HasPrefix(path, "/networks/") {
+		return Occupants
+	}
 	return path
+}
+
+// linger waits until an event may arrive, and reports whether the reader still does.
+func (e *Engine) linger(ctx context.Context, ev Event) bool {
+	e.mu.Lock()
+	wait := time.Until(ev.At.Add(e.faults.lag))
+	lags := e.faults.lag > 0
+	e.mu.Unlock()
+	if !lags || wait <= 0 {
+		return true
+	}
+	select {
+	case <-time.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// started waits until a start of the container that is under way is complete, as the
+// lock of a container makes real engines do.
+func (e *Engine) started(ctx context.Context, ref string) bool {
+	e.mu.Lock()
+	var done chan struct{}
+	if c := e.find(ref); c != nil {
+		done = c.starting
+	}
+	e.mu.Unlock()
+	if done == nil {
+		return true
+	}
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

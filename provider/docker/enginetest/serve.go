@@ -17,9 +17,10 @@ import (
 
 // server is one listener of the engine.
 type server struct {
-	network, address string
-	http             *http.Server
-	done             chan struct{}
+	open func() (net.Listener, error)
+	at   string // where it listens
+	http *http.Server
+	done chan struct{}
 }
 
 // ServeUnix serves the engine on a unix socket until the test ends and returns the
@@ -31,19 +32,22 @@ func (e *Engine) ServeUnix(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return "unix://" + e.serve(t, "unix", filepath.Join(dir, "s")).address
+	path := filepath.Join(dir, "s")
+	return "unix://" + e.serve(t, &server{open: func() (net.Listener, error) { return net.Listen("unix", path) }}) //nolint:noctx // ends by being closed
 }
 
 // ServeTCP serves the engine on a loopback port until the test ends and returns the
 // endpoint.
 func (e *Engine) ServeTCP(t testing.TB) string {
 	t.Helper()
-	return "tcp://" + e.serve(t, "tcp", "127.0.0.1:0").address
+	s := &server{at: "127.0.0.1:0"}
+	s.open = func() (net.Listener, error) { return net.Listen("tcp", s.at) } //nolint:noctx // ends by being closed
+	return "tcp://" + e.serve(t, s)
 }
 
-func (e *Engine) serve(t testing.TB, network, address string) *server {
+// serve starts a server and returns where it listens.
+func (e *Engine) serve(t testing.TB, s *server) string {
 	t.Helper()
-	s := &server{network: network, address: address}
 	if err := s.listen(e); err != nil {
 		t.Fatal(err)
 	}
@@ -51,15 +55,15 @@ func (e *Engine) serve(t testing.TB, network, address string) *server {
 	e.servers = append(e.servers, s)
 	e.mu.Unlock()
 	t.Cleanup(s.close)
-	return s
+	return s.at
 }
 
 func (s *server) listen(e *Engine) error {
-	l, err := net.Listen(s.network, s.address) //nolint:noctx // ends by being closed
+	l, err := s.open()
 	if err != nil {
 		return err
 	}
-	s.address = l.Addr().String()
+	s.at = l.Addr().String()
 	s.http = &http.Server{Handler: e, ReadHeaderTimeout: 10 * time.Second}
 	s.done = make(chan struct{})
 	go func() {
@@ -143,8 +147,17 @@ func (e *Engine) route(w http.ResponseWriter, r *http.Request, path string) {
 		answer(w, e.listJSON(r.URL.Query().Get("all") == "1"))
 	case Networks:
 		answer(w, e.networksJSON())
+	case Occupants:
+		if n := e.occupantsJSON(strings.TrimPrefix(path, "/networks/")); n != nil {
+			answer(w, n)
+			return
+		}
+		fail(w, http.StatusNotFound, "network not found")
 	case Inspect:
 		id := strings.TrimSuffix(strings.TrimPrefix(path, "/containers/"), "/json")
+		if !e.started(r.Context(), id) {
+			return
+		}
 		if c := e.inspectJSON(id); c != nil {
 			answer(w, c)
 			return
@@ -192,10 +205,11 @@ func minor(version string) int {
 // stream serves /events until the reader goes or a fault cuts it.
 func (e *Engine) stream(w http.ResponseWriter, r *http.Request) {
 	var filters struct {
-		Type json.RawMessage `json:"type"`
+		Type  json.RawMessage `json:"type"`
+		Event json.RawMessage `json:"event"`
 	}
 	_ = json.Unmarshal([]byte(r.URL.Query().Get("filters")), &filters)
-	s := e.subscribe(typesOf(filters.Type), parseSince(r.URL.Query().Get("since")))
+	s := e.subscribe(wordsOf(filters.Type), wordsOf(filters.Event), parseSince(r.URL.Query().Get("since")))
 	defer e.unsubscribe(s)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
@@ -210,6 +224,9 @@ func (e *Engine) stream(w http.ResponseWriter, r *http.Request) {
 	for {
 		select {
 		case ev := <-s.events:
+			if !e.linger(r.Context(), ev) {
+				return
+			}
 			_, _ = w.Write(e.encode(ev))
 			flusher.Flush()
 		case broken := <-s.cut:
@@ -225,8 +242,8 @@ func (e *Engine) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// typesOf reads both notations of a filter: {"container":true} and ["container"].
-func typesOf(raw json.RawMessage) []string {
+// wordsOf reads both notations of a filter: {"container":true} and ["container"].
+func wordsOf(raw json.RawMessage) []string {
 	var list []string
 	if json.Unmarshal(raw, &list) == nil {
 		return list
