@@ -39,11 +39,7 @@ func TestCompose(t *testing.T) {
 	}
 	run(5*time.Minute, "deploy/builder.sh", "fairlead-e2e-builder:local")
 	t.Cleanup(func() { _, _ = docker("rmi", "-f", "fairlead-e2e-builder:local") })
-	compose := []string{"docker-compose"}
-	if exec.Command("docker", "compose", "version").Run() == nil {
-		compose = []string{"docker", "compose"}
-	}
-	compose = append(compose, "-f", filepath.Join(root, "docker-compose.yml"))
+	compose := append(composeTool(), "-f", filepath.Join(root, "docker-compose.yml"))
 	t.Cleanup(func() {
 		run(2*time.Minute, compose[0], append(compose[1:], "down", "--remove-orphans", "-t", "2")...)
 		_, _ = docker("image", "prune", "-f")

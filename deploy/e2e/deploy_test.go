@@ -54,7 +54,12 @@ func (s *site) standings(entrypoint string) (map[string]standing, error) {
 // verified waits until exactly these containers are up and in rotation.
 func (s *site) verified(entrypoint string, ids ...string) {
 	s.t.Helper()
-	s.eventually(15*time.Second, fmt.Sprintf("%d backends of %s are verified", len(ids), entrypoint), func() error {
+	s.verifiedWithin(15*time.Second, entrypoint, ids...)
+}
+
+func (s *site) verifiedWithin(within time.Duration, entrypoint string, ids ...string) {
+	s.t.Helper()
+	s.eventually(within, fmt.Sprintf("%d backends of %s are verified", len(ids), entrypoint), func() error {
 		all, err := s.standings(entrypoint)
 		if err != nil {
 			return err

@@ -217,17 +217,24 @@ func freePort(t *testing.T) string {
 // newSite starts a router on the host with the test's own label prefix. extra are environment settings.
 func newSite(t *testing.T, extra ...string) *site {
 	t.Helper()
-	s := &site{
-		t: t, log: &logBuffer{}, done: make(chan error, 1),
-		prefix: "e2e" + strconv.Itoa(os.Getpid()) + strings.ToLower(strings.NewReplacer("/", "", "_", "").Replace(t.Name())),
-		http:   freePort(t), admin: freePort(t),
-	}
+	s := prepareSite(t)
 	s.start(extra...)
 	t.Cleanup(s.stop)
 	return s
 }
 
-func (s *site) start(extra ...string) {
+// prepareSite makes a site whose router does not run yet.
+func prepareSite(t *testing.T) *site {
+	t.Helper()
+	return &site{
+		t: t, log: &logBuffer{}, done: make(chan error, 1),
+		prefix: "e2e" + strconv.Itoa(os.Getpid()) + strings.ToLower(strings.NewReplacer("/", "", "_", "").Replace(t.Name())),
+		http:   freePort(t), admin: freePort(t),
+	}
+}
+
+// launch starts the router and waits for nothing.
+func (s *site) launch(extra ...string) {
 	s.t.Helper()
 	s.cmd = s.command(context.Background(), "serve", "--http", s.http, "--admin", s.admin, "--log-level", "debug", "--log-format", "json")
 	s.cmd.Dir = s.t.TempDir()
@@ -237,6 +244,11 @@ func (s *site) start(extra ...string) {
 		s.t.Fatal(err)
 	}
 	go func() { s.done <- s.cmd.Wait() }()
+}
+
+func (s *site) start(extra ...string) {
+	s.t.Helper()
+	s.launch(extra...)
 	s.eventually(10*time.Second, "the router is ready", func() error {
 		status, body, err := s.getAdmin("/ready")
 		if err == nil && status != 200 {

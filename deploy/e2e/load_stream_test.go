@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -279,11 +280,9 @@ func (l *load) whoHas(st *flow, id string, all []string) error {
 			if err != nil {
 				return err
 			}
-			for _, there := range w.inFlight {
-				if there == id {
-					st.backend = short(container)
-					return nil
-				}
+			if slices.Contains(w.inFlight, id) {
+				st.backend = short(container)
+				return nil
 			}
 		}
 		select {

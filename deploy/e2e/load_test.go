@@ -171,6 +171,35 @@ func (l *load) backends() map[string]int {
 	return out
 }
 
+// between are the first of the requests begun in a span of time that a container
+// answered, and how many there were.
+func (l *load) between(id string, from, to time.Time) (first time.Time, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.records {
+		r := &l.records[i]
+		if r.backend != short(id) || r.at.Before(from) || r.at.After(to) {
+			continue
+		}
+		if n++; first.IsZero() || r.at.Before(first) {
+			first = r.at
+		}
+	}
+	return first, n
+}
+
+// slowest is the longest time that an answer took since the action.
+func (l *load) slowest() (longest time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.records {
+		if r := &l.records[i]; !r.at.Before(l.began) {
+			longest = max(longest, r.took)
+		}
+	}
+	return longest
+}
+
 // summary is one report: counts, the longest wait, the first failures.
 func (l *load) summary() string {
 	failed := l.failed()
