@@ -77,6 +77,7 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 		_ = res.Body.Close()
 		return nil, err
 	}
+	t.up.idle.sawHeader(header(res.Header))
 	if tiesLogin(res.Header) {
 		t.up.single.Store(true)
 		t.pooled.CloseIdleConnections() // nothing becomes idle there again
@@ -213,9 +214,18 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 	if at.conn = connOf(info.Conn); at.conn != nil {
 		at.before = at.conn.written.Load()
 	}
+	if !at.discarded.Load() {
+		o.tries++
+	}
+	at.discarded.Store(false)
+	if at.conn == nil || o.call.up.backend.Scheme == route.SchemeH2C {
+		return
+	}
+	at.conn.took(o.call)
 	// A second try goes over a fresh connection: a request that kills its backend
 	// must not be sent once for each pooled one.
-	if o.tries++; o.tries > 1 && info.Reused && info.Conn != nil && o.call.up.backend.Scheme != route.SchemeH2C {
+	if info.Reused && (o.tries > 1 || at.conn.unusable(info.IdleTime)) {
+		at.discarded.Store(o.tries <= 1)
 		_ = info.Conn.Close()
 	}
 }

@@ -11,9 +11,9 @@ import (
 // errTaken ends the reading of a body that went on to another attempt.
 var errTaken = errors.New("the request body belongs to another attempt")
 
-// maxReplay is how much of a request body is kept for a second try on a fresh
-// connection, where the method allows one.
-const maxReplay = 16 << 10
+// maxReplay is how much of a request body that goes out on a reused connection is kept
+// for a second try on a fresh one.
+const maxReplay = 64 << 10
 
 // body is the client's request body on its way to backends. A backend's adapter may
 // read it from a goroutine that outlives the attempt, so every reader has a turn
@@ -37,7 +37,7 @@ func newBody(x *exchange.Exchange) *body {
 	if x.Body == nil {
 		return nil
 	}
-	return &body{source: x.Body, length: x.Length, keeping: idempotent(x.Verb) && x.Length <= maxReplay}
+	return &body{source: x.Body, length: x.Length, keeping: x.Length <= maxReplay}
 }
 
 // idempotent reports whether a method may be sent twice (RFC 9110 section 9.2.2).
@@ -58,7 +58,7 @@ func (b *body) take() (turn int, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turn++
-	whole = !b.reading && (b.read == 0 && !b.ended && b.err == nil || b.ended && int64(len(b.kept)) == b.read)
+	whole = !b.reading && b.err == nil && int64(len(b.kept)) == b.read
 	return b.turn, whole
 }
 
@@ -79,8 +79,9 @@ func (b *body) release() {
 	}
 }
 
-// next reads a piece for a turn; at is how much this turn read before.
-func (b *body) next(turn int, at int64, p []byte) (int, error) {
+// next reads a piece for a turn; at is how much this turn read before. keep is set
+// when another turn may need it again.
+func (b *body) next(turn int, at int64, p []byte, keep bool) (int, error) {
 	b.mu.Lock()
 	if turn != b.turn {
 		b.mu.Unlock()
@@ -103,6 +104,7 @@ func (b *body) next(turn int, at int64, p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reading = false
+	b.keeping = b.keeping && keep
 	b.note(p[:n], err)
 	if turn != b.turn {
 		return 0, errTaken
@@ -138,7 +140,10 @@ type turnReader struct {
 
 // Read implements io.Reader.
 func (r *turnReader) Read(p []byte) (int, error) {
-	n, err := r.body.next(r.turn, r.at, p)
+	if r.call.conn.discarded.Load() {
+		return 0, errTaken
+	}
+	n, err := r.body.next(r.turn, r.at, p, r.call.conn.reused.Load())
 	r.at += int64(n)
 	r.call.progress()
 	if errors.Is(err, io.EOF) && r.atEnd != nil {

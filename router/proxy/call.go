@@ -48,6 +48,9 @@ type contact struct {
 	before   int64 // bytes written on it for earlier requests
 	reused   atomic.Bool
 	answered atomic.Bool // a byte of the response arrived
+	// discarded is set when a pooled connection was closed instead of used: nothing
+	// of the request was sent, and its body must not be touched.
+	discarded atomic.Bool
 }
 
 func newCall(u *upstream, x *exchange.Exchange, headLimit time.Duration, b *body) *call {
@@ -118,6 +121,9 @@ func (c *call) end() {
 	}
 	c.mu.Unlock()
 	c.cancel(context.Canceled)
+	if used := c.conn.conn; used != nil {
+		used.gave(c)
+	}
 	c.informing.Lock()
 	c.over = true
 	c.informing.Unlock()

@@ -127,9 +127,10 @@ func bodyOf(method, text string, length int64) *body {
 	return newBody(&exchange.Exchange{Verb: method, Body: strings.NewReader(text), Length: length})
 }
 
-func readTurn(b *body, n int) (string, error) {
+func readTurn(b *body, n int, reused bool) (string, error) {
 	turn, _ := b.take()
 	c := &call{}
+	c.conn.reused.Store(reused)
 	r := &turnReader{body: b, turn: turn, call: c}
 	p := make([]byte, n)
 	m, err := io.ReadFull(r, p)
@@ -142,19 +143,21 @@ func TestBodyTurns(t *testing.T) {
 		name   string
 		body   *body
 		read   int
+		fresh  bool // connection
 		whole  bool
 		second string
 	}{
-		{"unread", bodyOf("POST", "hello", 5), 0, true, "hello"},
-		{"kept", bodyOf("PUT", "hello", 5), 5, true, "hello"},
-		{"kept without a length", bodyOf("PUT", "hello", -1), 6, true, "hello"},
-		{"partly read", bodyOf("PUT", "hello", 5), 3, false, ""},
-		{"not kept", bodyOf("POST", "hello", 5), 5, false, ""},
-		{"too large", bodyOf("PUT", large, int64(len(large))), len(large), false, ""},
-		{"too large without a length", bodyOf("PUT", large, -1), len(large) + 1, false, ""},
+		{"unread", bodyOf("POST", "hello", 5), 0, false, true, "hello"},
+		{"kept", bodyOf("PUT", "hello", 5), 5, false, true, "hello"},
+		{"kept whatever the method", bodyOf("POST", "hello", 5), 5, false, true, "hello"},
+		{"kept without a length", bodyOf("PUT", "hello", -1), 6, false, true, "hello"},
+		{"partly read", bodyOf("PUT", "hello", 5), 3, false, true, "hello"},
+		{"on a fresh connection", bodyOf("PUT", "hello", 5), 5, true, false, ""},
+		{"too large", bodyOf("PUT", large, int64(len(large))), len(large), false, false, ""},
+		{"too large without a length", bodyOf("PUT", large, -1), len(large) + 1, false, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := readTurn(tt.body, tt.read); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			if _, err := readTurn(tt.body, tt.read, !tt.fresh); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Fatal(err)
 			}
 			turn, whole := tt.body.take()

@@ -20,6 +20,19 @@ type conn struct {
 	up      *upstream
 	written atomic.Int64
 	closing sync.Once
+
+	opened time.Time
+	user   atomic.Pointer[call] // the call that uses it, nil while it is idle
+	idleAt atomic.Int64         // nanoseconds from opened to the end of the last call; 0 before
+}
+
+// Read implements io.Reader and learns from what an idle connection brings.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.user.Load() == nil {
+		c.heard(n, err)
+	}
+	return n, err
 }
 
 // Write implements io.Writer and counts what went out.
@@ -44,6 +57,7 @@ func (c *conn) Close() error {
 		c.up.mu.Lock()
 		delete(c.up.conns, c)
 		c.up.mu.Unlock()
+		c.idleAt.Store(0) // what follows is our doing
 		err = c.Conn.Close()
 	})
 	return err
@@ -85,7 +99,7 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: raw, up: u}
+	c := &conn{Conn: raw, up: u, opened: time.Now()}
 	if !u.keep(c) {
 		_ = raw.Close()
 		return nil, &dialError{kind: route.KindLeaving, err: errRetired}

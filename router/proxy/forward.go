@@ -26,8 +26,7 @@ const maxRepicks = 3
 
 // forward picks backends until one answers, the tries are used up, or nothing is left.
 func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, held *stay) {
-	f := delivery{p: p, x: x, r: r, held: held, body: newBody(x)}
-	f.tried = f.room[:0]
+	f := delivery{x: x, r: r, body: newBody(x)}
 	defer f.done()
 	for {
 		reason := f.begin()
@@ -43,7 +42,7 @@ func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, held *stay) {
 		if fail == nil {
 			return
 		}
-		if reason := f.again(fail); reason != route.ReasonNone {
+		if reason := f.again(fail, held); reason != route.ReasonNone {
 			p.refuse(x, reason)
 			return
 		}
@@ -52,10 +51,8 @@ func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, held *stay) {
 
 // delivery is one request on its way through the backends of its route.
 type delivery struct {
-	p    *Proxy
 	x    *exchange.Exchange
 	r    *router.Route
-	held *stay
 	body *body
 
 	rot    *route.Rotation // that target was picked from
@@ -63,7 +60,6 @@ type delivery struct {
 	call   *call
 
 	tried []*route.Placement
-	room  [4]*route.Placement
 	tries int // contacts that count: not those with backends that left or are not there yet
 	// retries is its share of the entrypoint's budget.
 	retries int64
@@ -96,7 +92,7 @@ func (f *delivery) begin() route.Reason {
 
 // again decides what follows a contact that failed: ReasonNone is another one, any
 // other reason the answer to the client. Only what was never sent goes out again.
-func (f *delivery) again(fail *failure) route.Reason {
+func (f *delivery) again(fail *failure, held *stay) route.Reason {
 	leaving := fail.kind == route.KindLeaving
 	if !fail.unsent || fail.ours && !leaving || f.x.Context.Err() != nil {
 		return fail.reason
@@ -106,14 +102,14 @@ func (f *delivery) again(fail *failure) route.Reason {
 	case leaving, f.left(): // it was picked as it left: not a failure
 		return route.ReasonNone
 	case fail.kind == route.KindConnectionRefused && !f.target.Load.Proven.Load():
-		return f.notYet()
+		return f.notYet(held)
 	}
 	f.tries++
 	more := f.tries < f.r.Entrypoint.Options.RetryAttempts
 	if more && f.others() && f.retry() {
 		return route.ReasonNone
 	}
-	if mayLeave(fail.kind) && f.held.forNews(f.x, f.r, f.rot) && f.left() || more && f.retry() {
+	if mayLeave(fail.kind) && held.forNews(f.x, f.r, f.rot) && f.left() || more && f.retry() {
 		return route.ReasonNone
 	}
 	return fail.reason
@@ -139,12 +135,12 @@ func mayLeave(k route.Kind) bool {
 
 // notYet follows the refusal of a backend that never served: another one is asked at
 // once, the same one again after a while.
-func (f *delivery) notYet() route.Reason {
+func (f *delivery) notYet(held *stay) route.Reason {
 	if f.others() {
 		return route.ReasonNone
 	}
 	f.tried = f.tried[:0]
-	return f.held.forListener(f.x, f.r, f.rot, &f.target.Backend)
+	return held.forListener(f.x, f.r, f.rot, &f.target.Backend)
 }
 
 // others reports whether the rotation has a member that was not tried.
@@ -172,7 +168,6 @@ func (f *delivery) retry() bool {
 
 // done gives back what the request holds besides its call.
 func (f *delivery) done() {
-	f.held.leave()
 	f.r.Cell.Retrying.Add(-f.retries)
 	f.body.release()
 }

@@ -149,7 +149,8 @@ func TestIdleReuseRace(t *testing.T) {
 		{"HEAD", "", 200, 2},
 		{"DELETE", "", 200, 2},
 		{"PUT", "small", 200, 2},
-		{"PUT", strings.Repeat("large", 10_000), 502, 1},
+		{"PUT", strings.Repeat("large", 10_000), 200, 2},
+		{"PUT", strings.Repeat("large", 20_000), 502, 1},
 		{"POST", "small", 502, 1},
 		{"POST", "", 502, 1},
 	} {

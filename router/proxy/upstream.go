@@ -21,6 +21,7 @@ type upstream struct {
 	// single is set once the backend tied a login to its connection (NTLM,
 	// Negotiate): from then on no connection serves a second request.
 	single atomic.Bool
+	idle   idleLimit
 
 	mu      sync.Mutex
 	retired bool
@@ -41,6 +42,7 @@ type pool interface {
 // names a CA that the configuration lacks.
 func (p *Proxy) Open(b route.Backend) (route.Upstream, error) {
 	u := &upstream{backend: b, proxy: p, calls: map[*call]struct{}{}, conns: map[*conn]struct{}{}}
+	u.idle.most.Store(int64(p.cfg.Timeouts.BackendIdle))
 	if b.Scheme == route.SchemeHTTPS {
 		config, err := p.tlsConfig(&b)
 		if err != nil {
@@ -124,6 +126,10 @@ func (u *upstream) send(c *call) (*response, *failure) {
 // mayResend decides on the idle reuse race: the backend closed the connection while
 // the request was on its way.
 func (u *upstream) mayResend(c *call, err error) bool {
+	if c.conn.discarded.Load() && c.ctx.Err() == nil {
+		_, whole := c.body.take()
+		return whole
+	}
 	if !c.conn.reused.Load() || c.conn.answered.Load() || c.ctx.Err() != nil || !closedByBackend(err) {
 		return false
 	}
