@@ -194,12 +194,29 @@ func (e *privateEngine) terminate() {
 	e.end(syscall.SIGTERM, 40*time.Second)
 }
 
-// kill sends SIGKILL, waits for the end and removes the pid file, which would keep the
-// next daemon from starting.
+// kill sends SIGKILL, waits for the end and removes what would keep the next daemon from
+// starting: its pid file, and that of its containerd, which dies with it but counts as
+// alive for as long as nobody has asked for its exit code.
 func (e *privateEngine) kill() {
 	e.t.Helper()
 	e.end(syscall.SIGKILL, 10*time.Second)
 	_ = os.Remove(e.file("pid"))
+	file := e.file("exec/containerd/containerd.pid")
+	text, _ := os.ReadFile(file)
+	pid := strings.TrimSpace(string(text))
+	if pid == "" {
+		return // the machine's own containerd serves this engine too
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for range 500 {
+		if args, err := os.ReadFile("/proc/" + pid + "/cmdline"); err != nil || len(args) == 0 {
+			_ = os.Remove(file)
+			return
+		}
+		<-tick.C
+	}
+	e.t.Fatalf("containerd %s outlives dockerd", pid)
 }
 
 func (e *privateEngine) end(sig syscall.Signal, within time.Duration) {
@@ -268,15 +285,16 @@ func (e *privateEngine) dial(ctx context.Context, network, address string) (net.
 	return r.conn, r.err
 }
 
-// site starts a router in the namespace that watches the engine at the socket.
-func (e *privateEngine) site(socket string, enter []string, extra ...string) *site {
+// site starts a router in the namespace that watches the engine at the socket. flags are
+// more flags of nsenter: -S and -G run it as another user.
+func (e *privateEngine) site(socket string, flags ...string) *site {
 	e.t.Helper()
 	s := &site{
 		t: e.t, log: &logBuffer{}, done: make(chan error, 1), prefix: "outage",
 		http: "127.0.0.1:8000", admin: "127.0.0.1:3035", // nobody else is there
-		dial: e.dial, enter: slices.Concat(e.enter(), enter), engine: []string{"--host", "unix://" + e.socket()},
+		dial: e.dial, enter: slices.Concat(e.enter(), flags), engine: []string{"--host", "unix://" + e.socket()},
 	}
-	s.start(append([]string{"FAIRLEAD_PROVIDERS_DOCKER_ENDPOINT=unix://" + socket}, extra...)...)
+	s.start("FAIRLEAD_PROVIDERS_DOCKER_ENDPOINT=unix://" + socket)
 	e.t.Cleanup(s.stop)
 	return s
 }
