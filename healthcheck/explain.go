@@ -44,11 +44,20 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
+// drainText says how long requests and tunnels of a leaving backend may go on.
+func (p *placement) drainText(h *route.BackendHealth) string {
+	limit := p.entry.entrypoint.Options.DrainTimeout
+	if limit <= 0 {
+		return "what was in flight is cut (drain.timeout=0)."
+	}
+	return fmt.Sprintf("what is in flight may go on until %s (drain.timeout=%s).", clock(h.Since.Add(limit)), limit)
+}
+
 // story is state, cause and evidence.
 func (p *placement) story(h *route.BackendHealth) string {
 	switch h.State {
 	case route.StateLeaving:
-		return "Out of rotation: the container is stopping; what is in flight may finish."
+		return "Out of rotation: the container is stopping; " + p.drainText(h)
 	case route.StateGated:
 		if p.backend().Provider == route.ProviderStarting {
 			return "Out of rotation: Docker's HEALTHCHECK is still starting, and dockerHealth=require waits for its first success."

@@ -118,6 +118,14 @@ func (en *entry) sameFailure() (route.Kind, bool) {
 	return kind, true
 }
 
+// holding says that requests wait for the successors of what left.
+func (en *entry) holding() string {
+	if limit := en.entrypoint.Options.HoldFor; limit > 0 {
+		return fmt.Sprintf("; requests wait for up to %s for a new one (holdFor)", limit)
+	}
+	return ""
+}
+
 // downTexts say why nothing serves.
 func (en *entry) downExplain(h *route.EntrypointHealth) string {
 	switch h.Reason {
@@ -129,7 +137,7 @@ func (en *entry) downExplain(h *route.EntrypointHealth) string {
 	case route.ReasonNoBackends:
 		return "Down: no container can be sent to" + en.absent() + "."
 	case route.ReasonLeaving:
-		return "Down: every container is stopping."
+		return "Down: every container is stopping" + en.holding() + "."
 	case route.ReasonDockerUnhealthy:
 		return "Down: Docker's HEALTHCHECK says unhealthy" + en.others() + "."
 	case route.ReasonInitializing:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"fairlead/router/route"
 )
@@ -27,6 +28,10 @@ func (r *resolver) serve() {
 		return
 	case next == nil:
 		r.unavailable(e, emptyRotation(&health, rot), health.Explain)
+		if left := rot.HoldLeft(e.Options.HoldFor, time.Now()); left > 0 && !rot.At.IsZero() {
+			r.say("Requests are held before they get this answer: for %s more a new backend would take them (holdFor=%s).",
+				left.Round(time.Second/10), e.Options.HoldFor)
+		}
 		return
 	}
 	r.headers(e, next, path)

@@ -63,27 +63,12 @@ func (s *stay) left(limit time.Duration, now time.Time) time.Duration {
 // forRotation waits for the rotation to be filled that rot left empty for a reason.
 // ReasonNone asks to look again; any other reason is the answer to the client.
 func (s *stay) forRotation(x *exchange.Exchange, r *router.Route, rot *route.Rotation, why route.Reason) route.Reason {
-	now := time.Now()
-	limit := r.Entrypoint.Options.HoldFor
-	wait := s.left(limit, now)
-	if !rot.At.IsZero() {
-		wait = min(wait, limit-now.Sub(rot.At))
-	}
-	if !replacing(rot) || wait <= 0 {
+	now, limit := time.Now(), r.Entrypoint.Options.HoldFor
+	wait := min(rot.HoldLeft(limit, now), s.left(limit, now))
+	if wait <= 0 {
 		return why
 	}
 	return s.wait(x, r.Cell, rot, wait, now)
-}
-
-// replacing reports whether a rotation is empty because its backends left, or were
-// never yet verified: others are likely to come.
-func replacing(rot *route.Rotation) bool {
-	switch rot.Reason {
-	case route.ReasonLeaving, route.ReasonRetained, route.ReasonInitializing:
-		return len(rot.Members) == 0
-	default:
-		return false
-	}
 }
 
 // forListener waits before a backend that never served is dialled again. The reason

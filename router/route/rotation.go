@@ -37,6 +37,24 @@ func NewRotation(rev uint64, tier Tier, members []Member) *Rotation {
 	return r
 }
 
+// HoldLeft is how long a request that comes at now may wait for somebody to fill an
+// empty rotation, given the entrypoint's HoldFor; 0 is not at all. Only a rotation that
+// is empty because its backends left or were never yet verified is worth waiting for.
+func (r *Rotation) HoldLeft(holdFor time.Duration, now time.Time) time.Duration {
+	if len(r.Members) > 0 {
+		return 0
+	}
+	switch r.Reason {
+	case ReasonLeaving, ReasonRetained, ReasonInitializing:
+	default:
+		return 0
+	}
+	if r.At.IsZero() {
+		return holdFor
+	}
+	return max(holdFor-now.Sub(r.At), 0)
+}
+
 // Tier is the step of the rotation that serves (health.md, "Rotation").
 type Tier uint8
 
