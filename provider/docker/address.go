@@ -31,12 +31,12 @@ type spot struct {
 	// waiting is set when the engine has given no address yet: ask again.
 	waiting     bool
 	diagnostics []route.Diagnostic
-	// choice is set when the address was one of several that would do.
+	// choice says where the address comes from.
 	choice choice
 }
 
-// choice is an address that was taken though no setting names its network. It holds
-// for one run of the container whose address it is.
+// choice is an address that was taken on one of a container's networks. It holds for
+// one run of the container whose address it is.
 type choice struct {
 	network string
 	host    string
@@ -85,6 +85,7 @@ func (s site) placeOwn(c inspected, project, wanted string, before choice) spot 
 	if named != "" {
 		sp := reach(c.Networks[named])
 		sp.diagnostics = diagnostics
+		sp.choice = choice{network: named, host: sp.host, started: c.Started}
 		return sp
 	}
 	names := s.usable(c.Networks)

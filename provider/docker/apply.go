@@ -52,6 +52,9 @@ func (s *state) apply(e event, now time.Time) urgency {
 	if r.removed {
 		return idle
 	}
+	if !r.inspected {
+		r.relevant = s.relevant(e.Attrs) // it may be known by its id alone
+	}
 	switch e.Action {
 	case actionStart, actionRestart:
 		// Also a container that is none of ours: it may have the address of one that
@@ -105,9 +108,9 @@ func (s *state) announced(r *record, level urgency) urgency {
 // applyNetwork takes a connect or disconnect. A backend leaves at once only when its
 // address is on that network; the inspect that follows finds the next one.
 func (s *state) applyNetwork(e event) urgency {
-	id := e.Attrs["container"]
-	if id == "" {
-		id = e.ID // Podman names the container here
+	network, id := networkOf(e)
+	if e.Action == actionConnect {
+		s.suspect(network, id)
 	}
 	r := s.records[id]
 	if r == nil || r.removed || !s.interesting(r) {
@@ -118,12 +121,13 @@ func (s *state) applyNetwork(e event) urgency {
 		return soon
 	}
 	for name, a := range r.info.Networks {
-		if a.NetworkID != e.ID {
+		if a.NetworkID != network && name != network {
 			continue
 		}
 		s.release(r)
 		r.info.Networks = maps.Clone(r.info.Networks)
 		delete(r.info.Networks, name)
+		r.endpoints = nil
 		return atOnce
 	}
 	return soon

@@ -22,7 +22,7 @@ func explain(err error, dial *net.OpError, ep endpoint, call, api string) error 
 	switch {
 	case err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled):
 		return err
-	case errdefs.IsNotFound(err) && strings.Contains(call, "{id}"):
+	case errdefs.IsNotFound(err) && call == callInspect && noSuchContainer(err):
 		return errNotFound
 	case errdefs.IsPermissionDenied(err):
 		return problem(errors.Join(errDenied, err), deniedHint,
@@ -37,6 +37,15 @@ func explain(err error, dial *net.OpError, ep endpoint, call, api string) error 
 		return explainDial(err, dial, ep)
 	}
 	return problem(err, "", "%s at %s: %v", call, ep.raw, err)
+}
+
+// callInspect names the question about one container.
+const callInspect = "GET /containers/{id}/json"
+
+// noSuchContainer tells an engine's own word from a 404 that a proxy in front of it
+// answers in a bad moment: only the former is the end of a container.
+func noSuchContainer(err error) bool {
+	return strings.Contains(strings.ToLower(err.Error()), "no such container")
 }
 
 const deniedHint = "allow GET on /_ping, /version, /events and /containers in the socket proxy" +
@@ -57,6 +66,11 @@ func explainDial(err error, dial *net.OpError, ep endpoint) error {
 		return problem(err, "start the engine, mount its socket (-v /var/run/docker.sock:/var/run/docker.sock:ro),"+
 			" or name the right endpoint with --docker or DOCKER_HOST",
 			"there is no engine socket at %s", ep.address)
+	case errors.Is(dial, syscall.ECONNREFUSED) && ep.network == "unix" && statSocket(ep.address).dead():
+		return problem(err, "mount the directory of the socket instead of the file (-v /var/run:/var/run:ro), or restart"+
+			" Fairlead's container: both show it the new socket",
+			"the engine's socket %s is dead: the engine was started anew with a new one, and a socket that is mounted"+
+				" as a file goes on showing the old one", ep.address)
 	case errors.Is(dial, syscall.ECONNREFUSED) && ep.network == "unix":
 		return problem(err, "is the engine running? A socket that is mounted as a file goes dead when the engine"+
 			" restarts: mount its directory instead (-v /var/run:/var/run:ro)",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,6 +85,8 @@ type dockerClient struct {
 	api      *client.Client
 	ep       endpoint
 	versions versions
+	// socket is the file behind a unix endpoint when the connection was made.
+	socket socketFile
 	// patience bounds the wait for the acceptance of a subscription.
 	patience time.Duration
 	// lastDial keeps what the client hides behind "Cannot connect to the Docker daemon".
@@ -96,6 +99,9 @@ func newClient(ep endpoint, fixed string) (*dockerClient, error) {
 		return nil, err
 	}
 	d := &dockerClient{ep: ep, patience: callTimeout}
+	if ep.network == "unix" {
+		d.socket = statSocket(ep.address)
+	}
 	transport := &http.Transport{
 		TLSClientConfig:     tlsConfig,
 		MaxIdleConns:        2 * parallelCalls,
@@ -150,6 +156,9 @@ func (ep endpoint) tls() (*tls.Config, error) {
 
 // Versions implements engine.
 func (d *dockerClient) Versions() versions { return d.versions }
+
+// Replaced implements engine.
+func (d *dockerClient) Replaced() bool { return d.socket.replaced() }
 
 // Close implements engine.
 func (d *dockerClient) Close() { _ = d.api.Close() }
@@ -238,7 +247,7 @@ func (d *dockerClient) Inspect(ctx context.Context, id string) (inspected, error
 	defer cancel()
 	c, err := d.api.ContainerInspect(call, id)
 	if err != nil {
-		return inspected{}, d.explain(err, "GET /containers/{id}/json")
+		return inspected{}, d.explain(err, callInspect)
 	}
 	if c.ContainerJSONBase == nil || c.State == nil || c.Config == nil {
 		return inspected{}, problem(nil, "", "the engine's answer about container %.12s is not complete", id)
@@ -249,7 +258,7 @@ func (d *dockerClient) Inspect(ctx context.Context, id string) (inspected, error
 func convertInspect(c container.InspectResponse) inspected {
 	in := inspected{
 		ID: c.ID, Name: strings.TrimPrefix(c.Name, "/"), Image: c.Config.Image, Labels: c.Config.Labels,
-		Created: parseTime(c.Created), Status: c.State.Status,
+		Created: parseTime(c.Created), Status: dockerStatus(c.State.Status),
 		Started: parseTime(c.State.StartedAt), Finished: parseTime(c.State.FinishedAt),
 		StopSignal: c.Config.StopSignal, StopTimeout: defaultStopTimeout, Hostname: c.Config.Hostname,
 		Networks: map[string]attachment{},
@@ -277,6 +286,19 @@ func convertInspect(c container.InspectResponse) inspected {
 	slices.Sort(in.Exposed)
 	in.Exposed = slices.Compact(in.Exposed)
 	return in
+}
+
+// dockerStatus is Docker's word for a state; Podman 4 answers with its own ones.
+func dockerStatus(status string) string {
+	switch status {
+	case "configured", "initialized":
+		return statusCreated
+	case "stopping":
+		return statusRunning
+	case "stopped":
+		return statusExited
+	}
+	return status
 }
 
 func convertEndpoint(n *apinetwork.EndpointSettings) attachment {
@@ -309,6 +331,25 @@ func (d *dockerClient) Networks(ctx context.Context) ([]network, error) {
 		for _, c := range n.IPAM.Config {
 			if c.Gateway != "" {
 				out[i].Gateways = append(out[i].Gateways, c.Gateway)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Occupants implements engine.
+func (d *dockerClient) Occupants(ctx context.Context, network string) (map[string]string, error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	n, err := d.api.NetworkInspect(call, network, apinetwork.InspectOptions{})
+	if err != nil {
+		return nil, d.explain(err, "GET /networks/{id}")
+	}
+	out := make(map[string]string, len(n.Containers))
+	for id, c := range n.Containers {
+		for _, text := range []string{c.IPv4Address, c.IPv6Address} {
+			if address, err := netip.ParsePrefix(text); err == nil {
+				out[address.Addr().Unmap().String()] = id
 			}
 		}
 	}

@@ -24,6 +24,12 @@ type engine interface {
 	Inspect(ctx context.Context, id string) (inspected, error)
 	// Networks returns all networks; errDenied where a socket proxy hides them.
 	Networks(ctx context.Context) ([]network, error)
+	// Occupants returns the container of each address of a network, by id or name, those
+	// that are only being started included; errDenied where a socket proxy hides it.
+	Occupants(ctx context.Context, network string) (map[string]string, error)
+	// Replaced reports whether the endpoint is a socket whose path names another one than
+	// when the connection was made.
+	Replaced() bool
 	// Close drops idle connections.
 	Close()
 }

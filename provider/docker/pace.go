@@ -38,9 +38,9 @@ func (p *pace) note(level urgency, now time.Time) {
 		}
 		p.last = now
 	case atOnce:
-		if p.removal.IsZero() {
-			p.removal = now
-		}
+		p.remove(now)
+	case immediately:
+		p.remove(now.Add(-removalWait))
 	}
 	p.announced = true
 }
@@ -51,8 +51,19 @@ func (p *pace) settle(level urgency, now time.Time) {
 	if level == soon && p.first.IsZero() {
 		p.first, p.last = now.Add(-quietTime), now.Add(-quietTime)
 	}
-	if level == atOnce && p.removal.IsZero() {
-		p.removal = now
+	switch level {
+	case atOnce:
+		p.remove(now)
+	case immediately:
+		p.remove(now.Add(-removalWait))
+	case idle, soon:
+	}
+}
+
+// remove notes a removal that has waited since then.
+func (p *pace) remove(since time.Time) {
+	if p.removal.IsZero() || since.Before(p.removal) {
+		p.removal = since
 	}
 }
 

@@ -103,6 +103,22 @@ func (m *memory) Networks(context.Context) ([]network, error) {
 	return slices.Clone(m.networks), nil
 }
 
+func (m *memory) Replaced() bool { return false }
+
+func (m *memory) Occupants(_ context.Context, network string) (map[string]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[string]string{}
+	for id, c := range m.containers {
+		for _, a := range c.Networks {
+			if a.NetworkID == network && a.IPv4 != "" {
+				out[a.IPv4] = id
+			}
+		}
+	}
+	return out, nil
+}
+
 // set puts a running container with a route of its own name.
 func (m *memory) set(name string, change ...func(*inspected)) {
 	m.mu.Lock()

@@ -8,8 +8,10 @@ import "sync"
 type queue struct {
 	mu     sync.Mutex
 	events []event
-	// heard counts every event of the stream.
+	// heard counts the events that matter; the others prove nothing about a stream that
+	// loses some.
 	heard uint64
+	// last is the newest event of all.
 	last  event
 	ready chan struct{}
 }
@@ -31,10 +33,10 @@ func (q *queue) fill(stream <-chan event, errs <-chan error) error {
 
 func (q *queue) put(e event) {
 	q.mu.Lock()
-	q.heard++
 	q.last = e
 	wanted := matters(e)
 	if wanted {
+		q.heard++
 		q.events = append(q.events, e)
 	}
 	q.mu.Unlock()
@@ -56,7 +58,7 @@ func (q *queue) take() []event {
 	return events
 }
 
-// latest returns the newest event of the stream and how many there were.
+// latest returns the newest event of the stream and how many there were that matter.
 func (q *queue) latest() (event, uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

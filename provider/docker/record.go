@@ -38,10 +38,13 @@ type record struct {
 	info      inspected
 	candidate label.Candidate
 	parsed    label.Parsed
-	// endpoints are the last ones found while it was running; a leaving container
-	// keeps them.
-	endpoints []label.Endpoint
-	// choice is the address taken last, when no setting names its network.
+	// endpoints are the last ones found while it was running, in the run that began at
+	// endpointsOf; a leaving container keeps them.
+	endpoints   []label.Endpoint
+	endpointsOf time.Time
+	// hiddenSince is when the engine stopped to show an address that nobody took away.
+	hiddenSince time.Time
+	// choice is the address taken last.
 	choice choice
 	// served is set once it has run under our eyes: its end is then retained in full.
 	served  bool
@@ -115,6 +118,31 @@ func (r *record) holds(key addressKey) bool {
 func (r *record) oust(key addressKey, now time.Time) {
 	r.depart(time.Time{}, now, true)
 	r.leaving.ousted, r.dirty = key, true
+}
+
+// hiddenTime is how long an address is believed in that the engine does not show any
+// more although the container runs on and no event took it away: engines have answered
+// without for a moment.
+const hiddenTime = time.Second
+
+// hidden reports whether the network of the address in use is without one, or not there.
+func (r *record) hidden() bool {
+	if strings.HasPrefix(r.info.NetworkMode, "container:") || r.choice.host == "" {
+		return false // another container's address: its end counts at once
+	}
+	return reach(r.info.Networks[r.choice.network]).waiting
+}
+
+// trusted reports whether the endpoints that are known may still be used though the
+// engine does not show them.
+func (r *record) trusted(now time.Time) bool {
+	if r.endpoints == nil || !r.endpointsOf.Equal(r.info.Started) {
+		return false
+	}
+	if r.hiddenSince.IsZero() {
+		r.hiddenSince = now
+	}
+	return now.Before(r.hiddenSince.Add(hiddenTime))
 }
 
 // gone marks the container as removed.

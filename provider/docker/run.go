@@ -10,9 +10,14 @@ import (
 	"fairlead/router/route"
 )
 
-// steadyAfter is how long a session must last before the next attempt is immediate
-// again: a stream that is cut every few moments must not cost a full read each time.
-const steadyAfter = 10 * time.Second
+const (
+	// steadyAfter is how long a session must last before the next attempt is immediate
+	// again: a stream that is cut every moment must not cost a full read each time.
+	steadyAfter = 3 * time.Second
+	// tellInterval is the shortest time between two warnings about a lost engine, one
+	// that comes and goes included. The status always says what is the case.
+	tellInterval = time.Minute
+)
 
 // Run implements provider.Provider. It keeps a session with the engine, makes a new
 // one for ever when it ends, and returns nil after ctx and all its goroutines.
@@ -51,6 +56,10 @@ type watcher struct {
 	failures int
 	// lostAt is when the last session ended, zero while one runs.
 	lostAt time.Time
+	// warnedAt is when the log was last told of a loss; warned is set until it is told of
+	// the return.
+	warnedAt time.Time
+	warned   bool
 }
 
 // session has one session and waits before the next one.
@@ -90,21 +99,30 @@ func (w *watcher) ended(synced bool, err error, now time.Time) {
 	}
 	if synced {
 		w.failures = 0
-		w.log.Debug().Str(route.FieldMessage, text).Msg("event stream ended, reconnecting")
+		w.log.Debug().Str(zerolog.ErrorFieldName, text).Msg("event stream ended, reconnecting")
 		return
 	}
 	w.failures++
 	if w.failures < 2 && w.sent != nil {
-		w.log.Debug().Str(route.FieldMessage, text).Msg("reading the engine failed, trying again")
+		w.log.Debug().Str(zerolog.ErrorFieldName, text).Msg("reading the engine failed, trying again")
 		return
 	}
 	announced := w.sent != nil && !w.sent.Status.Connected && w.sent.Status.LastError == text
-	w.state.disconnected(err, now)
+	w.state.disconnected(err, w.frozen(now))
 	if !announced {
-		w.log.Warn().Str(route.FieldMessage, text).Str(route.FieldHint, hint).
-			Msg("engine is not reachable: the last entrypoints stay, trying again for ever")
+		w.warn(text, hint, now)
 	}
 	w.put(w.frozen(now), true)
+}
+
+// warn tells the log of a loss, or only those who debug when it was told a moment ago.
+func (w *watcher) warn(text, hint string, now time.Time) {
+	level := zerolog.DebugLevel
+	if w.warnedAt.IsZero() || now.Sub(w.warnedAt) >= tellInterval {
+		level, w.warnedAt, w.warned = zerolog.WarnLevel, now, true
+	}
+	w.log.WithLevel(level).Str(zerolog.ErrorFieldName, text).Str(route.FieldHint, hint).
+		Msg("engine is not reachable: the last entrypoints stay, trying again for ever")
 }
 
 // frozen is the moment at which the state is looked at while the engine is away: the
@@ -124,7 +142,8 @@ func (w *watcher) away() bool {
 // resumed notes the first complete read of a session.
 func (w *watcher) resumed(now time.Time) {
 	w.failures = 0
-	if w.away() {
+	if w.away() && w.warned {
+		w.warned = false
 		w.log.Info().Dur("away", now.Sub(w.sent.Status.Since)).Msg("engine is back, everything was read again")
 	}
 	w.lostAt = time.Time{}

@@ -14,10 +14,16 @@ import (
 const (
 	watchdogInterval = 15 * time.Second
 	resyncInterval   = 60 * time.Second
+	// socketInterval is how often the path of a unix socket is looked at, which costs
+	// one system call.
+	socketInterval = time.Second
 	// firstSince is how far back the first subscription reaches, so that a container
 	// on its way out when the router starts is not taken for a steady one.
 	firstSince = 10 * time.Second
 )
+
+// errReplaced ends a session whose socket is not the engine's any more.
+var errReplaced = errors.New("the engine's socket was replaced by a new one")
 
 // errSilentStream ends a session whose stream missed a change that a read found.
 var errSilentStream = errors.New("the event stream is silent: a change was found that it did not announce")
@@ -31,15 +37,17 @@ type session struct {
 	pace  pace
 
 	synced bool
-	// heardAtRead is how many events had come when the last complete read began.
+	// heardAtRead is how many events that matter had come when the last complete read began.
 	heardAtRead uint64
 
-	answers chan answer
-	reads   chan reading
-	failed  chan error
+	answers  chan answer
+	reads    chan reading
+	seatings chan seating
+	failed   chan error
 
 	reading, looking, lookAgain bool
 	inFlight                    int
+	asking                      map[string]bool // networks whose occupants are being asked for
 	// sought are the networks that were looked for because a survey did not show them.
 	sought map[string]bool
 	// ended is why the stream ended while the first read was still running: that read
@@ -48,19 +56,11 @@ type session struct {
 	wg    sync.WaitGroup
 }
 
-// reading is the result of a complete read, or of a look at the surroundings alone.
-type reading struct {
-	survey survey
-	full   bool
-	list   []summary
-	err    error
-}
-
 func newSession(w *watcher, eng engine) *session {
 	return &session{
 		w: w, eng: eng, queue: newQueue(),
-		answers: make(chan answer), reads: make(chan reading), failed: make(chan error),
-		sought: map[string]bool{},
+		answers: make(chan answer), reads: make(chan reading), seatings: make(chan seating), failed: make(chan error),
+		sought: map[string]bool{}, asking: map[string]bool{},
 	}
 }
 
@@ -122,6 +122,8 @@ func (s *session) loop(ctx context.Context) error {
 			s.takeEvents()
 		case a := <-s.answers:
 			s.takeAnswer(a)
+		case a := <-s.seatings:
+			s.takeSeating(a)
 		case r := <-s.reads:
 			if err := s.takeReading(r); err != nil {
 				return err
@@ -143,6 +145,10 @@ func (s *session) work(ctx context.Context, now time.Time) error {
 		r.launch(now)
 		s.inFlight++
 		s.wg.Go(func() { s.inspect(ctx, r.id) })
+	}
+	for _, network := range state.takeSuspects(s.asking) {
+		s.asking[network] = true
+		s.wg.Go(func() { s.ask(ctx, network, now) })
 	}
 	if s.lookAgain {
 		s.read(ctx, false)
@@ -221,7 +227,7 @@ func (s *session) takeEvents() {
 	for _, e := range s.queue.take() {
 		s.pace.note(s.w.state.apply(e, now), now)
 	}
-	if last, heard := s.queue.latest(); heard > 0 && last.At.After(s.w.since) {
+	if last, _ := s.queue.latest(); last.At.After(s.w.since) {
 		s.w.since = last.At
 	}
 }
@@ -260,67 +266,53 @@ func (s *session) takeAnswer(a answer) {
 	}
 }
 
-// read starts a complete read (full), or a look at the surroundings, unless one runs.
-func (s *session) read(ctx context.Context, full bool) {
-	if s.reading || !full && s.looking {
-		return // what runs will tell, or the next resync
+// ask asks for the occupants of a network.
+func (s *session) ask(ctx context.Context, network string, now time.Time) {
+	occupants, err := s.eng.Occupants(ctx, network)
+	select {
+	case s.seatings <- seating{network, occupants, now, err}:
+	case <-ctx.Done():
 	}
-	s.reading, s.looking = full, s.looking || !full
-	_, s.heardAtRead = s.queue.latest()
-	s.lookAgain = false
-	s.wg.Go(func() {
-		var r reading
-		r.full = full
-		if r.survey, r.err = look(ctx, s.eng, s.w.provider.self); r.err == nil && full {
-			r.list, r.err = s.eng.List(ctx)
-		}
-		select {
-		case s.reads <- r:
-		case <-ctx.Done():
-		}
-	})
 }
 
-// takeReading takes what was read. An error ends the session: a list that failed says
-// nothing about the containers.
-func (s *session) takeReading(r reading) error {
-	if r.full {
-		s.reading = false
-	} else {
-		s.looking = false
+func (s *session) takeSeating(a seating) {
+	delete(s.asking, a.network)
+	state := s.w.state
+	switch {
+	case a.err == nil:
+		now := time.Now()
+		s.pace.settle(state.occupied(a, now), now)
+	case errors.Is(a.err, errDenied):
+		state.noOccupants = true
+		s.pace.settle(soon, time.Now()) // the status says so
+	default:
+		s.w.log.Debug().Str("network", a.network).Err(a.err).Msg("the occupants of a network were not told")
 	}
-	if r.err != nil {
-		return fmt.Errorf("reading the engine: %w", r.err)
-	}
-	now := time.Now()
-	s.w.state.surveyedAs(r.survey)
-	if !r.full {
-		s.pace.settle(soon, now)
-		return nil
-	}
-	if !s.synced && s.w.away() {
-		s.w.state.extend(now.Sub(s.w.lostAt))
-		s.w.lostAt = now
-	}
-	s.w.state.listed(r.list)
-	s.pace.sync = now
-	return nil
 }
 
 // watchdog asks for a sign of life: an idle stream sends nothing, and neither does a
-// dead one.
+// dead one. It also looks whether the path of the socket leads to another engine by now.
 func (s *session) watchdog(ctx context.Context) {
-	ticker := time.NewTicker(watchdogInterval)
-	defer ticker.Stop()
+	ping, socket := time.NewTicker(watchdogInterval), time.NewTicker(socketInterval)
+	defer ping.Stop()
+	defer socket.Stop()
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
-			if err := s.eng.Ping(ctx); err != nil && ctx.Err() == nil {
-				s.fail(ctx, fmt.Errorf("no sign of life: %w", err))
-				return
+		case <-socket.C:
+			if s.eng.Replaced() {
+				err = errReplaced
 			}
+		case <-ping.C:
+			if err = s.eng.Ping(ctx); err != nil {
+				err = fmt.Errorf("no sign of life: %w", err)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			s.fail(ctx, err)
+			return
 		}
 	}
 }

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -40,7 +41,7 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 	rejected = append(rejected, grouped.Rejected...)
 	slices.SortFunc(rejected, func(a, b route.Rejected) int { return cmp.Compare(a.CandidateID, b.CandidateID) })
 	status := s.status
-	status.Notes = slices.Clone(s.notes)
+	status.Notes = s.statusNotes()
 	return route.Snapshot{
 		Provider:    ProviderName,
 		Entrypoints: grouped.Entrypoints,
@@ -49,6 +50,28 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 		Global:      slices.Clone(s.global),
 		Status:      status,
 	}
+}
+
+// statusNotes says what the provider has to do without.
+func (s *state) statusNotes() []string {
+	notes := slices.Clone(s.notes)
+	if s.noOccupants {
+		notes = append(notes, "GET /networks/{id} is denied: a container that takes over the address of a lost one is noticed"+
+			" only when it has started (allow it in the socket proxy with NETWORKS=1)")
+	}
+	var failing []*record
+	for _, r := range s.records {
+		if r.failure != "" && r.inspected && !r.removed && r.relevant {
+			failing = append(failing, r)
+		}
+	}
+	if len(failing) > 0 {
+		// One of the texts, always the same one, stands for all.
+		first := slices.MinFunc(failing, func(a, b *record) int { return cmp.Compare(a.id, b.id) })
+		notes = append(notes, fmt.Sprintf("what is known of %d of the containers may be out of date, the engine would not describe them: %s",
+			len(failing), first.failure))
+	}
+	return notes
 }
 
 // expire forgets removed containers whose retention is over.
@@ -113,15 +136,26 @@ func stays(status string) bool {
 
 // addressed fills in the endpoints of a running container.
 func (s *state) addressed(r *record, in *label.Input, now time.Time) {
+	if r.hidden() && r.trusted(now) {
+		in.Endpoints = r.endpoints
+		s.askAgain(r, now)
+		return
+	}
 	endpoints, waiting := s.endpoints(r)
-	in.Endpoints, r.endpoints = endpoints, endpoints
+	in.Endpoints, r.endpoints, r.endpointsOf = endpoints, endpoints, r.info.Started
 	if !waiting {
+		r.hiddenSince = time.Time{}
 		if r.failure == "" {
 			r.backoff.Reset()
 		}
 		return
 	}
 	in.Presence, r.endpoints = label.NoAddress, nil
+	s.askAgain(r, now)
+}
+
+// askAgain plans an inspect of a container whose address is missing.
+func (s *state) askAgain(r *record, now time.Time) {
 	if r.again.IsZero() && !r.dirty && !r.inFlight {
 		r.again = now.Add(r.backoff.Next())
 	}

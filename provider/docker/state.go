@@ -20,8 +20,10 @@ const (
 	idle urgency = iota
 	// soon: something was announced; it may be collected with what follows.
 	soon
-	// atOnce: a backend must not be used any more.
+	// atOnce: a backend must not be used any more; it may wait a moment for what follows.
 	atOnce
+	// immediately: its address is another container's.
+	immediately
 )
 
 // maxInspectBackoff bounds the wait between questions about a container that has no
@@ -45,6 +47,10 @@ type state struct {
 	holders map[addressKey]string
 	// followed are the containers whose network another one uses.
 	followed map[string]bool
+	// suspects are the networks whose occupants are to be asked for; noOccupants is set
+	// where the engine hides them.
+	suspects    map[string]bool
+	noOccupants bool
 
 	site   site
 	notes  []string
@@ -58,7 +64,8 @@ func newState(cfg Config) *state {
 	s := &state{
 		cfg: cfg, log: cfg.Log,
 		records: map[string]*record{}, holders: map[addressKey]string{}, followed: map[string]bool{},
-		status: route.ProviderStatus{Name: ProviderName, Enabled: true, Configured: true, Phase: route.PhasePending},
+		suspects: map[string]bool{},
+		status:   route.ProviderStatus{Name: ProviderName, Enabled: true, Configured: true, Phase: route.PhasePending},
 	}
 	s.site = site{defaultNetwork: cfg.DefaultNetwork, prefix: cfg.Label.Prefix, lookup: s.lookup}
 	return s
@@ -109,9 +116,14 @@ func (s *state) get(id string, labels map[string]string) *record {
 	if r == nil {
 		r = &record{id: id, name: labels["name"], backoff: provider.Backoff{Max: maxInspectBackoff}}
 		s.records[id] = r
-		r.relevant = s.cfg.Label.ExposeByDefault || hasLabels(labels, s.cfg.Label.Prefix)
+		r.relevant = s.relevant(labels)
 	}
 	return r
+}
+
+// relevant reports whether a container with these labels is one of ours.
+func (s *state) relevant(labels map[string]string) bool {
+	return s.cfg.Label.ExposeByDefault || hasLabels(labels, s.cfg.Label.Prefix)
 }
 
 // interesting reports whether a change of the container can change a snapshot.
@@ -127,8 +139,9 @@ func (s *state) listed(list []summary) {
 	for _, c := range list {
 		there[c.ID] = true
 		r := s.get(c.ID, c.Labels)
+		r.removed = false // an engine that said so was wrong, or this list is older; the inspect tells
 		r.name = c.Name
-		r.relevant = s.cfg.Label.ExposeByDefault || hasLabels(c.Labels, s.cfg.Label.Prefix)
+		r.relevant = s.relevant(c.Labels)
 		r.dirty = r.dirty || s.interesting(r)
 	}
 	for id, r := range s.records {
@@ -155,10 +168,13 @@ func (s *state) followAnew() {
 // answered takes the result of an inspect.
 func (s *state) answered(id string, in inspected, err error, now time.Time) urgency {
 	r := s.records[id]
-	if r == nil || r.removed {
+	if r == nil {
 		return idle
 	}
 	r.inFlight = false
+	if r.removed {
+		return idle
+	}
 	switch {
 	case errors.Is(err, errNotFound):
 		s.log.Debug().Str(route.FieldContainer, shortID(id)).Msg("container is gone")
@@ -169,7 +185,7 @@ func (s *state) answered(id string, in inspected, err error, now time.Time) urge
 	before := r.info.Status
 	s.release(r)
 	takenBack := r.update(in, now, s.cfg.Retain)
-	r.relevant = s.cfg.Label.ExposeByDefault || hasLabels(in.Labels, s.cfg.Label.Prefix)
+	r.relevant = s.relevant(in.Labels)
 	if takenBack {
 		s.log.Info().Str(route.FieldContainer, r.name).Msg("container got a stop signal and went on running: it serves again")
 	}
@@ -180,6 +196,7 @@ func (s *state) answered(id string, in inspected, err error, now time.Time) urge
 		s.follow(target)
 	}
 	level := s.hold(r, now)
+	s.doubt(r)
 	if !s.interesting(r) {
 		return level
 	}
@@ -195,7 +212,7 @@ func (s *state) failed(r *record, err error, now time.Time) urgency {
 	}
 	text, _ := describe(err)
 	r.again = now.Add(r.backoff.Next())
-	s.log.Debug().Str(route.FieldContainer, r.name).Str(route.FieldMessage, text).Msg("inspect failed")
+	s.log.Debug().Str(route.FieldContainer, r.name).Str(zerolog.ErrorFieldName, text).Msg("inspect failed")
 	if r.failure == text {
 		return idle
 	}
@@ -265,7 +282,7 @@ func (s *state) hold(r *record, now time.Time) urgency {
 			}
 			loser.oust(key, now)
 			if s.interesting(loser) {
-				level = atOnce
+				level = immediately
 			}
 		}
 	}

@@ -126,7 +126,7 @@ func TestOustedContainerWithANewAddressIsBack(t *testing.T) {
 		return s.answered(c.ID, c, nil, now)
 	}
 	tell(a, now)
-	if tell(b, now.Add(time.Second)) != atOnce || s.records["a"].leaving == nil || !s.records["a"].dirty {
+	if tell(b, now.Add(time.Second)) != immediately || s.records["a"].leaving == nil || !s.records["a"].dirty {
 		t.Fatal("the one that was asked about earlier keeps the address")
 	}
 	if tell(a, now.Add(2*time.Second)); s.records["a"].leaving == nil || s.records["b"].leaving != nil {
@@ -248,7 +248,11 @@ func TestConnectedNetworkKeepsTheChosenAddress(t *testing.T) {
 					s.site.self = location{where: inContainer, networks: nets(strings.Fields(step.self)...)}
 				}
 				s.apply(event{Type: "network", Action: "connect", Attrs: map[string]string{"container": "a"}}, now)
-				s.get("a", in.Labels)
+				for gone, a := range s.get("a", in.Labels).info.Networks {
+					if _, stays := in.Networks[gone]; !stays {
+						s.apply(event{Type: "network", Action: "disconnect", ID: a.NetworkID, Attrs: map[string]string{"container": "a"}}, now)
+					}
+				}
 				s.answered("a", in, nil, now)
 				e := s.snapshot(now).Entrypoints[0]
 				if len(e.Backends) != 1 || e.Backends[0].Host != step.want {

@@ -29,7 +29,8 @@ func look(ctx context.Context, eng engine, finder selfFinder) (survey, error) {
 	networks, err := eng.Networks(ctx)
 	switch {
 	case errors.Is(err, errDenied):
-		v.notes = append(v.notes, "GET /networks is denied: whether the router can reach a network is judged by its name"+
+		v.notes = append(v.notes, "GET /networks is denied: whether the router can reach a network is judged by its name,"+
+			" and a container that takes over the address of a lost one is noticed only when it has started"+
 			" (allow it in the socket proxy with NETWORKS=1)")
 	case err != nil:
 		if ctx.Err() != nil {

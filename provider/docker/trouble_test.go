@@ -96,12 +96,28 @@ func TestStreamThatIsCutAllTheTime(t *testing.T) {
 
 func TestContainerGoneBetweenListAndInspect(t *testing.T) {
 	e := enginetest.New(enginetest.Docker20)
-	e.Run(web("app"))
-	e.Fail(enginetest.Inspect, http.StatusNotFound)
+	e.Haunt("ghost")
 	s, err := newProvider(t, e.ServeUnix(t), nil).Collect(t.Context())
 	if err != nil || len(s.Entrypoints) != 0 || len(s.Rejected) != 0 {
 		t.Errorf("%v %s", err, describeSnapshot(s))
 	}
+}
+
+// A socket proxy answers 404 in a bad moment: those are not the engine's words.
+func TestNotFoundByAProxyIsNoEndOfAContainer(t *testing.T) {
+	e := enginetest.New(enginetest.Docker20)
+	r := start(t, newProvider(t, e.ServeUnix(t), nil))
+	id := e.Run(web("app"))
+	up := "app=" + e.Address("app", "bridge") + ":80(present)"
+	r.until("the start", shows("http_web", up))
+	e.Fail(enginetest.Inspect, http.StatusNotFound)
+	e.Rename(id, "next")
+	r.until("the rename", func(s route.Snapshot) bool {
+		if got := of(s, "http_web"); !strings.HasSuffix(got, "(present)") {
+			t.Fatalf("a 404 of a proxy led to %s", got)
+		}
+		return strings.HasPrefix(of(s, "http_web"), "next=")
+	})
 }
 
 func TestInspectThatFailsIsToldAndTriedAgain(t *testing.T) {

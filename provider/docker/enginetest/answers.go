@@ -191,10 +191,15 @@ func (e *Engine) occupantsJSON(ref string) any {
 			continue
 		}
 		containers := object{}
+		swapped := e.faults.swapped > 0
+		e.faults.swapped = max(0, e.faults.swapped-1)
 		for id, c := range e.containers {
 			ep := c.endpoints[n.Name]
 			if ep.IPv4 == "" && ep.IPv6 == "" {
 				continue
+			}
+			if swapped {
+				id = HexID("not " + id)
 			}
 			containers[id] = object{"Name": c.Name, "IPv4Address": cidr(ep.IPv4, n.Subnet), "IPv6Address": cidr(ep.IPv6, n.Subnet6)}
 		}

@@ -19,6 +19,7 @@ type faults struct {
 	cutEvery   time.Duration
 	lag        time.Duration
 	ghosts     []string
+	swapped    int
 }
 
 func newFaults() faults {
@@ -71,6 +72,12 @@ func (e *Engine) Lag(d time.Duration) {
 // Haunt puts containers that do not exist, by name, into all lists from now on.
 func (e *Engine) Haunt(names ...string) {
 	e.with(func(f *faults) { f.ghosts = names })
+}
+
+// SwapOccupants lets the next n answers about a network name the wrong container for
+// each address.
+func (e *Engine) SwapOccupants(n int) {
+	e.with(func(f *faults) { f.swapped = n })
 }
 
 // Suppress keeps events with an action from being sent or kept.

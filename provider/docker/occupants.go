@@ -1,0 +1,118 @@
+package docker
+
+import (
+	"net/netip"
+	"time"
+)
+
+// An address is free again the moment its container ends, and the next container to
+// start gets it. When the end was not announced, the start of the next one is too late
+// a sign: its process listens before anybody has inspected it. But engines connect a
+// container to its networks before they start its process, say so, and show in the
+// network who holds which address: that is asked at each connect.
+
+// seating is the answer to a question about the occupants of a network.
+type seating struct {
+	network   string // id or name, as it was asked for
+	occupants map[string]string
+	asked     time.Time
+	err       error
+}
+
+// networkOf returns the network and the container of a connect or disconnect event.
+func networkOf(e event) (network, container string) {
+	if id := e.Attrs["container"]; id != "" {
+		return e.ID, id
+	}
+	return e.Attrs["network"], e.ID // Podman: the network has its name only
+}
+
+// suspect notes that a container gets an address on a network. It is of interest when
+// one of ours has an address there.
+func (s *state) suspect(network, newcomer string) {
+	for _, r := range s.records {
+		if r.id == newcomer || !r.live() || !s.interesting(r) || len(r.keysOn(network)) == 0 {
+			continue
+		}
+		if !s.blind() {
+			s.suspects[network] = true
+			return
+		}
+		// The next best: engines answer when the start is complete, which is sooner than
+		// the question that the start's own event leads to.
+		s.get(newcomer, nil).dirty = true
+		return
+	}
+}
+
+// blind reports whether the engine hides the occupants of networks.
+func (s *state) blind() bool { return s.site.networks == nil || s.noOccupants }
+
+// occupied takes the occupants of a network. A container of ours whose address belongs
+// to another one leaves at once; one that left for that reason and has its address
+// after all is back. Containers that were asked about later than the network say more
+// themselves.
+func (s *state) occupied(a seating, now time.Time) urgency {
+	level := idle
+	for _, r := range s.records {
+		if r.removed || r.launched.After(a.asked) && !r.inFlight {
+			continue
+		}
+		for _, key := range r.keysOn(a.network) {
+			switch owner := a.occupants[canonical(key.address)]; {
+			case owner == "":
+			case owner == r.id:
+				if r.leaving != nil && r.leaving.ousted == key {
+					r.leaving, level = nil, max(level, soon)
+				}
+			case r.live():
+				r.oust(key, now)
+				if s.interesting(r) {
+					level = immediately
+				}
+			}
+		}
+	}
+	return level
+}
+
+// keysOn returns the container's addresses on a network, given by id or name.
+func (r *record) keysOn(network string) []addressKey {
+	var keys []addressKey
+	for name, a := range r.info.Networks {
+		if a.NetworkID == network || name == network {
+			keys = append(keys, keysOf(a)...)
+		}
+	}
+	return keys
+}
+
+// canonical writes an address as the occupants of networks are written.
+func canonical(address string) string {
+	addr, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	return addr.Unmap().String()
+}
+
+// doubt asks for the occupants of the networks of a container that lost its address to
+// another one but goes on claiming it.
+func (s *state) doubt(r *record) {
+	if r.leaving == nil || r.leaving.ousted == (addressKey{}) || s.blind() {
+		return
+	}
+	s.suspects[r.leaving.ousted.network] = true
+}
+
+// takeSuspects returns the networks to be asked about and forgets those.
+func (s *state) takeSuspects(asking map[string]bool) []string {
+	var list []string
+	for network := range s.suspects {
+		if !asking[network] {
+			list = append(list, network)
+			delete(s.suspects, network)
+		}
+	}
+	return list
+}
