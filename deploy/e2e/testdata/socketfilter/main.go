@@ -4,11 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"os/signal"
 	"regexp"
+	"syscall"
 	"time"
 )
 
@@ -31,5 +34,10 @@ func main() {
 		engine.ServeHTTP(w, r)
 	}
 	server := &http.Server{Addr: ":2375", Handler: http.HandlerFunc(filter), ReadHeaderTimeout: 10 * time.Second}
-	log.Fatal(server.ListenAndServe())
+	ended, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ended, func() { _ = server.Close() })
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		log.Fatal(err)
+	}
 }
