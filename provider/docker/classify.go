@@ -69,8 +69,8 @@ func explainDial(err error, dial *net.OpError, ep endpoint) error {
 	case errors.Is(dial, syscall.ECONNREFUSED) && ep.network == "unix" && statSocket(ep.address).dead():
 		return problem(err, "mount the directory of the socket instead of the file (-v /var/run:/var/run:ro), or restart"+
 			" Fairlead's container: both show it the new socket",
-			"the engine's socket %s is dead: the engine was started anew with a new one, and a socket that is mounted"+
-				" as a file goes on showing the old one", ep.address)
+			"the engine's socket %s is dead: the engine has removed it, and a socket that is mounted as a file never"+
+				" shows the new one", ep.address)
 	case errors.Is(dial, syscall.ECONNREFUSED) && ep.network == "unix":
 		return problem(err, "is the engine running? A socket that is mounted as a file goes dead when the engine"+
 			" restarts: mount its directory instead (-v /var/run:/var/run:ro)",
@@ -109,11 +109,13 @@ type versionError struct {
 // Error implements error.
 func (e *versionError) Error() string { return e.cause.Error() }
 
+const hintOldEngine = "update the engine: it is older than what Fairlead can speak"
+
 func explainVersion(err error, ep endpoint, api string) error {
 	m := versionMessage.FindStringSubmatch(err.Error())
 	limit, hint := "at least", "update Fairlead: this engine is newer than its client"
 	if m[2] == "new" {
-		limit, hint = "at most", "update the engine: it is older than what Fairlead can speak"
+		limit, hint = "at most", hintOldEngine
 	}
 	return problem(&versionError{cause: err, offered: api, wanted: m[3]}, hint,
 		"the engine at %s wants API version %s %s, Fairlead offered %s", ep.raw, limit, m[3], m[1])

@@ -66,6 +66,11 @@ func negotiate(ctx context.Context, ep endpoint, fixed string) (*dockerClient, e
 	if fixed == "" {
 		d.api.NegotiateAPIVersionPing(ping)
 	}
+	if version := d.api.ClientVersion(); olderVersion(version, minAPIVersion) { // the client would try it
+		d.Close()
+		return nil, problem(nil, hintOldEngine, "the engine at %s speaks API versions up to %s, Fairlead needs %s or newer",
+			ep.raw, version, minAPIVersion)
+	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	d.versions.API = d.api.ClientVersion()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/provider"
 	"fairlead/provider/docker/enginetest"
 	"fairlead/router/route"
 )
@@ -208,6 +209,127 @@ func TestUnrelatedContainerThatComesAndGoes(t *testing.T) {
 		// One for each start of the job, and a resync of the three.
 		if n := w.e.Requests(enginetest.Inspect) - asked; n > 600+2*3+10 {
 			t.Errorf("%d inspects for 600 starts of somebody else", n)
+		}
+	})
+}
+
+// What a socket proxy or an engine refuses while we run is said, and what was known stays.
+func TestPermissionLostWhileRunning(t *testing.T) {
+	all := []string{enginetest.Ping, enginetest.Version, enginetest.Events, enginetest.List, enginetest.Inspect, enginetest.Networks, enginetest.Occupants}
+	onWire(t, enginetest.Docker20, threeSites, func(w *wire) {
+		puts, lines := w.puts(), w.log.count()
+		w.e.Deny(all...)
+		w.after(time.Minute)
+		s := w.last().Status
+		if s.Connected || s.Phase != route.PhaseStale || !strings.Contains(s.LastError, "refused (403)") || !strings.Contains(s.Hint, "CONTAINERS=1") {
+			t.Errorf("status %+v", s)
+		}
+		if age := time.Since(s.Since); age < 30*time.Second || age > time.Minute {
+			t.Errorf("stale since %v ago", age)
+		}
+		w.after(20 * time.Minute)
+		w.e.Allow(all...)
+		w.after(provider.DefaultBackoffMax)
+		if s := w.last().Status; !s.Connected || s.Phase != route.PhaseReady || s.LastError != "" {
+			t.Errorf("status after the return %+v", s)
+		}
+		if n := w.swaps(puts); n != 0 {
+			t.Errorf("%d swaps", n)
+		}
+		if n := w.log.count() - lines; n != 2 {
+			t.Errorf("%d lines of log, want one for the loss and one for the return:\n%s", n, w.log)
+		}
+	})
+}
+
+func TestInspectsThatAreRefusedWhileRunning(t *testing.T) {
+	onWire(t, enginetest.Docker20, threeSites, func(w *wire) {
+		puts := w.puts()
+		w.e.Deny(enginetest.Inspect)
+		w.after(2 * time.Minute)
+		notes := strings.Join(w.last().Status.Notes, "\n")
+		if !strings.Contains(notes, "3 of the containers may be out of date") || !strings.Contains(notes, "GET /containers/{id}/json is refused") {
+			t.Errorf("notes %q", notes)
+		}
+		w.e.Kill("a") // events still count
+		w.after(time.Second)
+		w.is("http_a", "a=172.17.0.2:80(leaving)")
+		w.e.Allow(enginetest.Inspect)
+		w.after(maxInspectBackoff + time.Second)
+		w.is("http_a", "a(retained)")
+		if n := len(w.last().Status.Notes); n != 0 {
+			t.Errorf("notes %q", w.last().Status.Notes)
+		}
+		if n := w.swaps(puts); n != 2 {
+			t.Errorf("%d swaps, want the end of a in two steps", n)
+		}
+	})
+}
+
+// An engine is replaced under us by one that cannot be spoken to, then by one that can.
+func TestEngineOfAnotherVersionTakesOver(t *testing.T) {
+	for name, c := range map[string]struct{ minimum, maximum, says, hint string }{
+		"too new": {"1.60", "1.70", "wants API version at least 1.60, Fairlead offered 1.51", "update Fairlead"},
+		"too old": {"1.0", "1.20", "speaks API versions up to 1.20, Fairlead needs 1.24 or newer", "update the engine"},
+	} {
+		onWire(t, enginetest.Docker20, threeSites, func(w *wire) {
+			puts := w.puts()
+			w.e.Down()
+			w.e.SetAPI(c.minimum, c.maximum)
+			w.e.Up(t)
+			w.after(10 * time.Second)
+			s := w.last().Status
+			if s.Connected || s.Phase != route.PhaseStale || !strings.Contains(s.LastError, c.says) || !strings.Contains(s.Hint, c.hint) || s.Candidates != 3 {
+				t.Errorf("%s: status %+v", name, s)
+			}
+			w.e.Down()
+			w.e.SetAPI("1.44", "1.55")
+			w.e.Up(t)
+			w.after(10 * time.Second)
+			if s := w.last().Status; !s.Connected || s.APIVersion != "1.51" || s.LastError != "" {
+				t.Errorf("%s: status %+v", name, s)
+			}
+			if n := w.swaps(puts); n != 0 {
+				t.Errorf("%s: %d swaps", name, n)
+			}
+		})
+		onWire(t, enginetest.Docker20, func(e *enginetest.Engine) { threeSites(e); e.SetAPI(c.minimum, c.maximum) }, func(w *wire) {
+			if s := w.last().Status; s.Connected || s.Phase != route.PhaseFailed || !strings.Contains(s.LastError, c.says) {
+				t.Errorf("%s from the start: %+v", name, s)
+			}
+			if n := w.log.count(); n != 1 {
+				t.Errorf("%s: %d lines of log, want one:\n%s", name, n, w.log)
+			}
+		})
+	}
+}
+
+// The least that a socket proxy has to allow, as the documentation says.
+func TestOnlyTheDocumentedEndpointsAreAsked(t *testing.T) {
+	onWire(t, enginetest.Docker20, threeSites, func(w *wire) {
+		w.e.Run(enginetest.Container{Name: "job"})
+		w.after(2 * time.Minute)
+		for endpoint := range w.e.Asked() {
+			switch endpoint {
+			case enginetest.Ping, enginetest.Version, enginetest.Events, enginetest.List, enginetest.Inspect, enginetest.Networks, enginetest.Occupants:
+			default:
+				t.Errorf("%s is asked for", endpoint)
+			}
+		}
+	})
+	onWire(t, enginetest.Docker20, func(e *enginetest.Engine) {
+		threeSites(e)
+		e.Deny(enginetest.Info, enginetest.Networks, enginetest.Occupants)
+	}, func(w *wire) {
+		w.is("http_a", w.up("a"))
+		s := w.last().Status
+		if !s.Connected || s.LastError != "" || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "GET /networks is denied") {
+			t.Errorf("status %+v", s)
+		}
+		lists := w.e.Requests(enginetest.Networks)
+		w.after(10 * time.Minute)
+		if n := w.e.Requests(enginetest.Networks) - lists; n > 11 {
+			t.Errorf("what is denied was asked for %d times in ten minutes", n)
 		}
 	})
 }

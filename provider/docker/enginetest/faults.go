@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -94,6 +95,15 @@ func (e *Engine) Deny(endpoints ...string) {
 	})
 }
 
+// Allow ends Deny for endpoints.
+func (e *Engine) Allow(endpoints ...string) {
+	e.with(func(f *faults) {
+		for _, name := range endpoints {
+			delete(f.denied, name)
+		}
+	})
+}
+
 // Fail answers the next requests to an endpoint with these statuses, one each.
 func (e *Engine) Fail(endpoint string, statuses ...int) {
 	e.with(func(f *faults) { f.fail[endpoint] = append(f.fail[endpoint], statuses...) })
@@ -131,6 +141,13 @@ func (e *Engine) Requests(endpoint string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.requests[endpoint]
+}
+
+// Asked returns how often each endpoint was asked.
+func (e *Engine) Asked() map[string]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.requests)
 }
 
 func (e *Engine) with(change func(*faults)) {

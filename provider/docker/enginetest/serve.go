@@ -32,7 +32,13 @@ func (e *Engine) ServeUnix(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	path := filepath.Join(dir, "s")
+	return e.ServeUnixAt(t, filepath.Join(dir, "s"))
+}
+
+// ServeUnixAt serves the engine on a unix socket at a path until the test ends and
+// returns the endpoint.
+func (e *Engine) ServeUnixAt(t testing.TB, path string) string {
+	t.Helper()
 	return "unix://" + e.serve(t, &server{open: func() (net.Listener, error) { return net.Listen("unix", path) }}) //nolint:noctx // ends by being closed
 }
 
