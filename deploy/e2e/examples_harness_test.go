@@ -265,13 +265,20 @@ func (e *example) project() string {
 	return name
 }
 
-// changesArrive stops and starts a service, and waits until requests tell of it.
-func (e *example) changesArrive(service, host, name string) {
+// changesArrive stops and starts a service, and waits until the router knows. A request
+// in between would wait, for holdFor.
+func (e *example) changesArrive(service, name string) {
 	e.t.Helper()
 	e.follow([]command{{"docker compose stop -t 2 " + service, ""}})
-	e.waitFor(host, 503, "")
+	e.eventually(5*time.Second, "the stop is known", func() error {
+		out, _ := e.run("docker compose exec router /fairlead health http_" + name)
+		if !strings.Contains(out, "retained") {
+			return fmt.Errorf("%s", out)
+		}
+		return nil
+	})
 	e.follow([]command{{"docker compose start " + service, ""}})
-	e.waitFor(host, 200, "Name: "+name)
+	e.waitFor(name+".localhost", 200, "Name: "+name)
 }
 
 // showcase runs the header of an example up to its end, and checks before the last

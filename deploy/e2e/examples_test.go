@@ -109,7 +109,7 @@ func TestExampleSocketProxy(t *testing.T) {
 			}
 			return err
 		})
-		e.changesArrive("app", "wiki.localhost", "wiki")
+		e.changesArrive("app", "wiki")
 		out, _ := e.run("docker compose logs socket-proxy")
 		for line := range strings.Lines(out) {
 			if strings.Contains(line, "refused:") && !strings.HasSuffix(strings.TrimSpace(line), "/networks") {
