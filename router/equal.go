@@ -62,7 +62,7 @@ func equalChecks(a, b *route.Check) bool {
 }
 
 func equalAbsences(a, b route.Absence) bool {
-	return a.CandidateID == b.CandidateID && a.Name == b.Name && a.Why == b.Why && a.Until.Equal(b.Until)
+	return a.CandidateID == b.CandidateID && a.Name == b.Name && a.Why == b.Why && a.Detail == b.Detail && a.Until.Equal(b.Until)
 }
 
 func equalPointers[T comparable](a, b *T) bool {

@@ -79,6 +79,7 @@ func (p *picture) view(generation uint64, health *route.HealthView) *View {
 		v.Entrypoints[i] = EntrypointView{
 			Entrypoint:  e,
 			Health:      known,
+			Traffic:     &l.entry.Cell.Traffic,
 			ShadowedBy:  p.table.ShadowedBy(e.ID),
 			Stale:       p.stale[e.Source],
 			Diagnostics: slices.Concat(e.Diagnostics, l.diagnostics, l.failures, p.table.Diagnostics(e.ID)),

@@ -20,6 +20,9 @@ type View struct {
 type EntrypointView struct {
 	Entrypoint *route.Entrypoint
 	Health     route.EntrypointHealth
+	// Traffic counts its requests and is read live; nil where nothing serves, as in an
+	// offline view.
+	Traffic *route.Traffic
 	// ShadowedBy is the id of the entrypoint that takes its requests, or "".
 	ShadowedBy  string
 	Stale       bool               // its provider is not connected

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"time"
 
 	"fairlead/router"
 	"fairlead/router/route"
@@ -18,6 +19,8 @@ import (
 type Exchange struct {
 	// Context ends when the client is gone.
 	Context context.Context
+	// Began is when the request's head was complete.
+	Began time.Time
 
 	// Verb is the method as sent. Authority is the Host as sent, HostName its
 	// canonical form.

@@ -18,6 +18,7 @@ func (p *Proxy) refuse(x *exchange.Exchange, reason route.Reason) {
 	info := reason.Info()
 	if reason == route.ReasonClientGone {
 		x.Status = info.Status
+		p.count(x, 0)
 		x.Response.Abort()
 		return
 	}
@@ -35,6 +36,19 @@ func retryAfter(x *exchange.Exchange) int {
 	return x.Route.Cell.RetryAfter(time.Now())
 }
 
+// count notes a request where its entrypoint's traffic is counted. It is called once
+// for each, with the status that the client gets, 0 for none.
+func (p *Proxy) count(x *exchange.Exchange, status int) {
+	traffic := &p.unrouted
+	if x.Route != nil {
+		traffic = &x.Route.Cell.Traffic
+	}
+	traffic.Note(status, time.Since(x.Began))
+}
+
+// Unrouted returns what counts the requests that no route took.
+func (p *Proxy) Unrouted() *route.Traffic { return &p.unrouted }
+
 // field is one header field of an answer of ours.
 type field struct{ name, value string }
 
@@ -42,6 +56,7 @@ type field struct{ name, value string }
 // (so it has a Date, RFC 9110 section 6.6.1).
 func (p *Proxy) answer(x *exchange.Exchange, status int, reason route.Reason, fields []field) {
 	x.Status = status
+	p.count(x, status)
 	fields = append(fields, field{"Date", time.Now().UTC().Format(dateFormat)}, field{"Cache-Control", "no-store"})
 	if reason != route.ReasonNone {
 		fields = append(fields, field{"Proxy-Status", proxyStatus(reason)}) // RFC 9209 section 2

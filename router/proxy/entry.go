@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"fairlead/router"
 	"fairlead/router/exchange"
@@ -20,6 +21,7 @@ var (
 // handle serves one exchange; target is the raw request target. A panic costs this
 // request only.
 func (p *Proxy) handle(x *exchange.Exchange, target string) {
+	x.Began = time.Now()
 	defer func() {
 		if v := recover(); v != nil {
 			p.panicked(x, v)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"fairlead/router"
 	"fairlead/router/exchange"
@@ -181,10 +182,16 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, 
 	defer load.InFlight.Add(-1)
 	load.Requests.Add(1)
 
+	began := time.Now()
+	if x.Attempts > 1 {
+		x.Route.Cell.Traffic.NoteRetry()
+		load.Traffic.NoteRetry()
+	}
 	x.Response.Duplex()
 	res, fail := c.up.send(c)
 	if fail != nil {
 		if !fail.ours {
+			load.Traffic.Note(0, time.Since(began))
 			p.report(route.Outcome{Placement: target, Kind: fail.kind, Transport: true})
 		}
 		return fail
@@ -196,6 +203,8 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, 
 	}
 	p.report(route.Outcome{Placement: target, Status: res.status})
 	x.Status = res.status
+	load.Traffic.Note(res.status, time.Since(began))
+	p.count(x, res.status)
 	if res.tunnel != nil {
 		load.Tunnels.Add(1)
 		defer load.Tunnels.Add(-1)
@@ -204,6 +213,8 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, 
 	}
 	if err := p.relay(c, res); err != nil {
 		// The head was a success; that the rest of it broke off is told, too.
+		load.Traffic.NoteCut()
+		x.Route.Cell.Traffic.NoteCut()
 		p.report(route.Outcome{Placement: target, Kind: bodyKind(c, err), Transport: true, Status: res.status})
 	}
 	return nil

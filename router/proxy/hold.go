@@ -39,6 +39,7 @@ func (s *stay) leave() {
 func (s *stay) enter(cell *route.RotationCell, now time.Time) bool {
 	if s.since.IsZero() {
 		s.since = now
+		cell.Traffic.NoteHeld()
 	}
 	if s.cell == cell {
 		return true

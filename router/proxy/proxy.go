@@ -100,6 +100,7 @@ type Proxy struct {
 	cfg      Config
 	tables   Tables
 	outcomes Outcomes
+	unrouted route.Traffic
 	buffers  sync.Pool // *[bufferSize]byte
 	flushers sync.Pool // *lateFlush
 	fronts   sync.Pool // *served, of the front

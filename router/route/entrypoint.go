@@ -59,6 +59,7 @@ type Absence struct {
 	CandidateID string
 	Name        string
 	Why         AbsenceReason
+	Detail      string    // what the provider says about it, such as how it ended; "" for nothing
 	Until       time.Time // zero when it has no end
 }
 

@@ -34,6 +34,8 @@ type Load struct {
 	// that is refused before that means "not yet", not a failure.
 	Proven atomic.Bool
 	_      [64 - 25]byte // own cache line: it is written on every request
+	// Traffic counts the backend's answers; class 0 are contacts without one.
+	Traffic Traffic
 }
 
 // Upstream is the live object of the data plane that holds a backend's

@@ -84,6 +84,8 @@ type RotationCell struct {
 	// Held are the requests that wait for a backend now.
 	Held atomic.Int64
 	_    [64 - 32]byte
+	// Traffic counts what clients got.
+	Traffic Traffic
 }
 
 // Load returns the current rotation, never nil.

@@ -1,0 +1,138 @@
+package route
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// LatencyBounds are the upper bounds of the latency buckets, ascending; one more
+// bucket takes what is slower.
+var LatencyBounds = [...]time.Duration{
+	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
+}
+
+// LatencyBuckets is the number of latency buckets.
+const LatencyBuckets = len(LatencyBounds) + 1
+
+// StatusClasses is the number of classes that requests are counted by: class n are
+// the statuses n00 to n99; class 0 are requests without a response of the backend, or
+// whose client left before one.
+const StatusClasses = 6
+
+// Traffic counts the requests of an entrypoint or of one of its backends since its
+// identity began. It is safe for concurrent use; the zero value is ready.
+type Traffic struct {
+	classes [StatusClasses]atomic.Uint64
+	buckets [LatencyBuckets]atomic.Uint64
+	sum     atomic.Int64  // nanoseconds to the response head
+	retries atomic.Uint64 // contacts beyond a request's first one
+	held    atomic.Uint64 // requests that waited for a backend
+	cut     atomic.Uint64 // responses that broke off after their head
+}
+
+// Note counts a request by the status of its response head, 0 without one, and by the
+// time until then.
+func (t *Traffic) Note(status int, took time.Duration) {
+	class := status / 100
+	if class < 0 || class >= StatusClasses {
+		class = 0
+	}
+	t.classes[class].Add(1)
+	t.buckets[bucketOf(took)].Add(1)
+	t.sum.Add(int64(took))
+}
+
+func bucketOf(took time.Duration) int {
+	for i, bound := range LatencyBounds {
+		if took <= bound {
+			return i
+		}
+	}
+	return len(LatencyBounds)
+}
+
+// NoteRetry counts a contact beyond a request's first one.
+func (t *Traffic) NoteRetry() { t.retries.Add(1) }
+
+// NoteHeld counts a request that waited for a backend.
+func (t *Traffic) NoteHeld() { t.held.Add(1) }
+
+// NoteCut counts a response that broke off after its head.
+func (t *Traffic) NoteCut() { t.cut.Add(1) }
+
+// TrafficCounts is what a Traffic had counted at one moment.
+type TrafficCounts struct {
+	Classes [StatusClasses]uint64
+	Buckets [LatencyBuckets]uint64 // not cumulative
+	Sum     time.Duration
+	Retries uint64
+	Held    uint64
+	Cut     uint64
+}
+
+// Counts reads the counters. They are read one after the other: a request that is
+// noted meanwhile may be in some of them only.
+func (t *Traffic) Counts() TrafficCounts {
+	var c TrafficCounts
+	for i := range t.classes {
+		c.Classes[i] = t.classes[i].Load()
+	}
+	for i := range t.buckets {
+		c.Buckets[i] = t.buckets[i].Load()
+	}
+	c.Sum = time.Duration(t.sum.Load())
+	c.Retries, c.Held, c.Cut = t.retries.Load(), t.held.Load(), t.cut.Load()
+	return c
+}
+
+// Requests is how many requests were counted.
+func (c *TrafficCounts) Requests() uint64 {
+	var n uint64
+	for _, class := range c.Classes {
+		n += class
+	}
+	return n
+}
+
+// Since returns what was counted between an earlier moment and this one.
+func (c *TrafficCounts) Since(earlier *TrafficCounts) TrafficCounts {
+	d := *c
+	for i := range d.Classes {
+		d.Classes[i] -= earlier.Classes[i]
+	}
+	for i := range d.Buckets {
+		d.Buckets[i] -= earlier.Buckets[i]
+	}
+	d.Sum -= earlier.Sum
+	d.Retries -= earlier.Retries
+	d.Held -= earlier.Held
+	d.Cut -= earlier.Cut
+	return d
+}
+
+// Quantile estimates the latency below which the share q (0 to 1) of the requests
+// stayed, by interpolation within a bucket; 0 without requests. Beyond the last bound
+// it is that bound.
+func (c *TrafficCounts) Quantile(q float64) time.Duration {
+	var total uint64
+	for _, n := range c.Buckets {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	rank := min(max(q, 0), 1) * float64(total)
+	var below float64
+	var low time.Duration
+	for i, bound := range LatencyBounds {
+		n := float64(c.Buckets[i])
+		if n > 0 && below+n >= rank {
+			return low + time.Duration((rank-below)/n*float64(bound-low))
+		}
+		below += n
+		low = bound
+	}
+	return low
+}
