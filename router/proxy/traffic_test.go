@@ -21,10 +21,10 @@ func TestTrafficIsCounted(t *testing.T) {
 			if err != nil {
 				return
 			}
-			switch {
-			case s.line == "GET /missing HTTP/1.1":
+			switch s.line {
+			case "GET /missing HTTP/1.1":
 				_, _ = io.WriteString(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-			case s.line == "GET /cut HTTP/1.1":
+			case "GET /cut HTTP/1.1":
 				cutShort = true
 				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
 				return
