@@ -43,7 +43,9 @@ type Absence struct {
 	CandidateID string `json:"candidate_id"`
 	Name        string `json:"name"`
 	Reason      string `json:"reason"` // retained, paused, restarting, no_address, refused
-	Until       *int64 `json:"until"`  // epoch seconds, null when it has no end
+	// Detail is what the provider says about it: how it ended, how often it was restarted.
+	Detail *string `json:"detail"`
+	Until  *int64  `json:"until"` // epoch seconds, null when it has no end
 }
 
 // EntrypointHealth is the health of an entrypoint's rotation.
@@ -118,7 +120,7 @@ func newEntrypoint(v *router.EntrypointView, detailed bool) Entrypoint {
 		}
 	}
 	for i, a := range e.Absent {
-		out.Absent[i] = Absence{CandidateID: a.CandidateID, Name: a.Name, Reason: string(a.Why), Until: epoch(a.Until)}
+		out.Absent[i] = Absence{CandidateID: a.CandidateID, Name: a.Name, Reason: string(a.Why), Detail: known(a.Detail), Until: epoch(a.Until)}
 	}
 	return out
 }

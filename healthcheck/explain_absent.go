@@ -54,14 +54,21 @@ func absence(a *route.Absence) string {
 	case route.AbsentPaused:
 		return "is paused (docker unpause " + a.Name + " brings it back)"
 	case route.AbsentRestarting:
-		return "is restarting (docker logs " + a.Name + " tells why it ended)"
+		return "is restarting" + detail(a) + " (docker logs " + a.Name + " tells why it ended)"
 	case route.AbsentNoAddress:
 		return "has no address on a network (docker network connect gives it one)"
 	case route.AbsentRetained:
-		return "has stopped"
+		return "has stopped" + detail(a)
 	default:
 		return "cannot be used (" + strings.ReplaceAll(string(a.Why), "_", " ") + ")"
 	}
+}
+
+func detail(a *route.Absence) string {
+	if a.Detail == "" {
+		return ""
+	}
+	return ", " + a.Detail
 }
 
 // refusal names refused containers with the errors that refuse them.

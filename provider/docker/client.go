@@ -266,6 +266,7 @@ func convertInspect(c container.InspectResponse) inspected {
 		Created: parseTime(c.Created), Status: dockerStatus(c.State.Status),
 		Started: parseTime(c.State.StartedAt), Finished: parseTime(c.State.FinishedAt),
 		StopSignal: c.Config.StopSignal, StopTimeout: defaultStopTimeout, Hostname: c.Config.Hostname,
+		ExitCode: c.State.ExitCode, OOMKilled: c.State.OOMKilled, Error: c.State.Error, Restarts: c.RestartCount,
 		Networks: map[string]attachment{},
 	}
 	if c.State.Health != nil {

@@ -63,6 +63,13 @@ type inspected struct {
 	Finished time.Time
 	Health   string // "", none, starting, healthy, unhealthy
 
+	// How the last run ended, of one that does not run, and how often the restart policy
+	// has started it again.
+	ExitCode  int
+	OOMKilled bool
+	Error     string // why it could not be started
+	Restarts  int
+
 	StopSignal  string // "" means TERM
 	StopTimeout time.Duration
 	Hostname    string

@@ -52,8 +52,10 @@ type record struct {
 	leaving *departure
 	// retained is the end of the retention of a stopped container, or zero.
 	retained time.Time
-	// failure is the text of the last inspect that failed, "" after a good one.
-	failure string
+	// failure is the text of the last inspect that failed, "" after a good one; failures
+	// is how many there were since.
+	failure  string
+	failures int
 
 	// dirty asks for an inspect; inFlight is set while one runs.
 	dirty    bool
@@ -162,7 +164,7 @@ func (r *record) retainFrom(now time.Time, retain time.Duration) {
 // update takes an inspect's answer. It returns true when a container that was
 // leaving is taken back because it went on running.
 func (r *record) update(in inspected, now time.Time, retain time.Duration) (takenBack bool) {
-	r.inspected, r.info, r.name, r.failure = true, in, in.Name, ""
+	r.inspected, r.info, r.name, r.failure, r.failures = true, in, in.Name, "", 0
 	r.again = time.Time{}
 	if d := r.leaving; d != nil && (in.Started.After(d.at) || d.ousted != (addressKey{}) && !r.holds(d.ousted)) {
 		r.leaving = nil

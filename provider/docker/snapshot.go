@@ -2,7 +2,6 @@ package docker
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -59,17 +58,15 @@ func (s *state) statusNotes() []string {
 		notes = append(notes, "GET /networks/{id} is denied: a container that takes over the address of a lost one is noticed"+
 			" only when it has started (allow it in the socket proxy with NETWORKS=1)")
 	}
-	var failing []*record
+	// One of the texts, always the same one, stands for all.
+	var first *record
 	for _, r := range s.records {
-		if r.failure != "" && r.inspected && !r.removed && r.relevant {
-			failing = append(failing, r)
+		if r.failures >= tellFailures && r.inspected && !r.removed && r.relevant && (first == nil || r.id < first.id) {
+			first = r
 		}
 	}
-	if len(failing) > 0 {
-		// One of the texts, always the same one, stands for all.
-		first := slices.MinFunc(failing, func(a, b *record) int { return cmp.Compare(a.id, b.id) })
-		notes = append(notes, fmt.Sprintf("what is known of %d of the containers may be out of date, the engine would not describe them: %s",
-			len(failing), first.failure))
+	if first != nil {
+		notes = append(notes, "what is known of some containers may be out of date, the engine would not describe them: "+first.failure)
 	}
 	return notes
 }
@@ -113,7 +110,10 @@ func (s *state) input(inputs []label.Input, r *record, now time.Time) []label.In
 	if !visible {
 		return inputs
 	}
-	in := label.Input{Candidate: r.candidate, Parsed: r.parsed, Presence: presence, Health: cmp.Or(r.info.Health, "none")}
+	in := label.Input{
+		Candidate: r.candidate, Parsed: r.parsed, Presence: presence,
+		Health: cmp.Or(r.info.Health, "none"), Detail: ending(r.info),
+	}
 	switch presence {
 	case label.Retained:
 		in.Until = r.retained

@@ -30,6 +30,10 @@ const (
 // address yet, or that the engine would not describe.
 const maxInspectBackoff = 5 * time.Second
 
+// tellFailures is how many inspects of one container must fail in a row before the status
+// says so.
+const tellFailures = 3
+
 // addressKey is an address on one network; two running containers never share one.
 type addressKey struct {
 	network string
@@ -213,7 +217,8 @@ func (s *state) failed(r *record, err error, now time.Time) urgency {
 	text, _ := describe(err)
 	r.again = now.Add(r.backoff.Next())
 	s.log.Debug().Str(route.FieldContainer, r.name).Str(zerolog.ErrorFieldName, text).Msg("inspect failed")
-	if r.failure == text {
+	r.failures++
+	if r.failure == text && r.failures != tellFailures {
 		return idle
 	}
 	r.failure = text

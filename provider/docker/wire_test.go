@@ -3,6 +3,8 @@ package docker
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -166,4 +168,20 @@ func own(name string) enginetest.Container {
 // up is what an entrypoint of own is while its container runs.
 func (w *wire) up(name string) string {
 	return name + "=" + w.e.Address(name, "bridge") + ":80(present)"
+}
+
+func equalEntrypoint(a, b *route.Entrypoint) bool { return reflect.DeepEqual(a, b) }
+
+// describeOthers is everything about the entrypoints of threeSites.
+func describeOthers(list []*route.Entrypoint) string {
+	var b strings.Builder
+	for _, e := range list {
+		if len(e.Name) == 1 {
+			fmt.Fprintf(&b, "%s %v %v %v; ", e.ID, backends(e), e.Claim, e.Diagnostics)
+			for i := range e.Backends {
+				b.WriteString(e.Backends[i].Incarnation)
+			}
+		}
+	}
+	return b.String()
 }

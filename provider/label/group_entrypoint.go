@@ -84,7 +84,7 @@ func (m *member) until() time.Time {
 }
 
 func (m *member) absent(why route.AbsenceReason) route.Absence {
-	return route.Absence{CandidateID: m.in.Candidate.ID, Name: m.in.Candidate.Name, Why: why, Until: m.until()}
+	return route.Absence{CandidateID: m.in.Candidate.ID, Name: m.in.Candidate.Name, Why: why, Detail: m.in.Detail, Until: m.until()}
 }
 
 // absence says why a member is no backend, "" when it is one.

@@ -108,6 +108,9 @@ type Input struct {
 	// Endpoints run parallel to Parsed.Declarations. Nil without any address.
 	Endpoints []Endpoint
 	Health    string // Docker's word for display: none, starting, healthy, unhealthy
+	// Detail is what the engine says about a container that is no backend: how it ended
+	// and how often it was restarted.
+	Detail string
 }
 
 // ClaimKey identifies a claim over recreates: (protocol, service, owner,

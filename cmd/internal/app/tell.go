@@ -77,5 +77,5 @@ func (t *teller) absent(e *route.Entrypoint, a route.Absence) {
 		level = zerolog.WarnLevel
 	}
 	t.log.WithLevel(level).Str(route.FieldEntrypoint, e.ID).Str(route.FieldContainer, a.Name).Str(route.FieldReason, string(a.Why)).
-		Bool("serves", e.CanServe()).Msg("backend absent")
+		Str("detail", a.Detail).Bool("serves", e.CanServe()).Msg("backend absent")
 }

@@ -172,6 +172,9 @@ func (p *program) printHealth(list []api.Entrypoint, now time.Time) {
 		p.printBackends(e.BackendHealth, now)
 		for _, a := range e.Absent {
 			line := fmt.Sprintf("  %s: no backend now (%s)", a.Name, a.Reason)
+			if a.Detail != nil {
+				line += ", " + *a.Detail
+			}
 			if a.Until != nil {
 				line += ", for another " + left(now, *a.Until)
 			}
