@@ -26,8 +26,14 @@ var shippedImage = strings.TrimSuffix(image, ":latest") + "-shipped:latest"
 // instruction of the Dockerfile's last stage that docker import takes too.
 var instruction = regexp.MustCompile(`(?m)^(?:EXPOSE|HEALTHCHECK|ENTRYPOINT|CMD) .*$`)
 
-// ship makes shippedImage on the engine at host; "" means the default one.
-func ship(t *testing.T, host, tag string) {
+// ship makes shippedImage on the shared engine, and removes it at the end of the test.
+func ship(t *testing.T) {
+	t.Helper()
+	importImage(t, filepath.Dir(binary), shippedImage, shippedAs(t)...)
+}
+
+// shippedAs are the instructions for the image that the Dockerfile has.
+func shippedAs(t *testing.T) []string {
 	t.Helper()
 	file, err := os.ReadFile("../Dockerfile")
 	if err != nil {
@@ -44,18 +50,14 @@ func ship(t *testing.T, host, tag string) {
 	if len(changes) != 5 {
 		t.Fatalf("the Dockerfile's instructions are %q", changes)
 	}
-	importImage(t, host, filepath.Dir(binary), tag, changes...)
+	return changes
 }
 
-// importImage makes an image of a directory's files. It is removed at the end of the
-// test when the engine is the shared one.
-func importImage(t *testing.T, host, dir, tag string, changes ...string) {
+// importImage makes an image of a directory's files. It is removed at the end of the test.
+func importImage(t *testing.T, dir, tag string, changes ...string) {
 	t.Helper()
 	pack := exec.CommandContext(t.Context(), "tar", "-C", dir, "-c", ".")
 	args := []string{"import"}
-	if host != "" {
-		args = []string{"--host", host, "import"}
-	}
 	for _, c := range changes {
 		args = append(args, "-c", c)
 	}
@@ -71,9 +73,7 @@ func importImage(t *testing.T, host, dir, tag string, changes ...string) {
 	if packed := pack.Wait(); err != nil || packed != nil {
 		t.Fatalf("import %s: %v, tar %v\n%s", tag, err, packed, out)
 	}
-	if host == "" {
-		t.Cleanup(func() { _, _ = docker("rmi", "-f", tag) })
-	}
+	t.Cleanup(func() { _, _ = docker("rmi", "-f", tag) })
 }
 
 // example is a directory of deploy/examples, started as its header says.

@@ -14,7 +14,7 @@ import (
 
 // TestExampleNetworks: the address is the one on the shared network.
 func TestExampleNetworks(t *testing.T) {
-	ship(t, "", shippedImage)
+	ship(t)
 	e := newExample(t, "networks", nil)
 	showcase(t, e, func() {
 		out, err := e.run("docker compose exec router /fairlead health --json http_notes")
@@ -29,7 +29,7 @@ func TestExampleNetworks(t *testing.T) {
 
 // TestExampleInternal: a backend on an internal network alone is served.
 func TestExampleInternal(t *testing.T) {
-	ship(t, "", shippedImage)
+	ship(t)
 	e := newExample(t, "internal", nil)
 	showcase(t, e, func() {
 		id := e.container("app")
@@ -43,7 +43,7 @@ func TestExampleInternal(t *testing.T) {
 
 // TestExampleHostNetwork: router and app on the host's network, and an app that is not.
 func TestExampleHostNetwork(t *testing.T) {
-	ship(t, "", shippedImage)
+	ship(t)
 	metal := port(freePort(t))
 	e := newExample(t, "host-network", nil, "METAL_PORT="+metal)
 	e.standIns = []string{"127.0.0.1:8123", "127.0.0.1:" + metal}
@@ -58,7 +58,7 @@ func TestExampleHostNetwork(t *testing.T) {
 // TestBridgedRouterReachesHostApp: an app on the host's network is asked at the gateway
 // when the router has a bridge network.
 func TestBridgedRouterReachesHostApp(t *testing.T) {
-	ship(t, "", shippedImage)
+	ship(t)
 	e := newExample(t, "networks", map[string]map[string]any{}, "COMPOSE_PROJECT_NAME="+strings.ReplaceAll(mark, "=", "-")+"-gateway")
 	e.follow([]command{{"docker compose up -d router", ""}})
 	p := port(freePort(t))
@@ -76,7 +76,7 @@ func TestBridgedRouterReachesHostApp(t *testing.T) {
 // TestExampleSocketProxy: the filter refuses everything that the manual does not name,
 // and the provider says what it does without.
 func TestExampleSocketProxy(t *testing.T) {
-	ship(t, "", shippedImage)
+	ship(t)
 	filter := strings.TrimSuffix(image, ":latest") + "-filter:latest"
 	dir := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(dir, "socketfilter"), "./testdata/socketfilter")
@@ -84,7 +84,7 @@ func TestExampleSocketProxy(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	importImage(t, "", dir, filter, `ENTRYPOINT ["/socketfilter"]`, "LABEL "+mark)
+	importImage(t, dir, filter, `ENTRYPOINT ["/socketfilter"]`, "LABEL "+mark)
 	e := newExample(t, "socket-proxy", map[string]map[string]any{"socket-proxy": {"image": filter}})
 	showcase(t, e, func() {
 		_, body, err := e.getAdmin("/providers")
@@ -122,7 +122,7 @@ func TestExampleSocketProxy(t *testing.T) {
 // TestExampleRootless: the file is valid and takes the socket of the user's engine. The
 // engine itself needs a user session, which no test makes.
 func TestExampleRootless(t *testing.T) {
-	ship(t, "", shippedImage)
+	ship(t)
 	// The socket of this machine's engine under the name that a rootless one has.
 	run := t.TempDir()
 	if err := os.Symlink("/var/run/docker.sock", filepath.Join(run, "docker.sock")); err != nil {
@@ -145,7 +145,7 @@ func TestExampleRootless(t *testing.T) {
 
 // TestExampleRolling: the header's recreate under load loses nothing.
 func TestExampleRolling(t *testing.T) {
-	ship(t, "", shippedImage)
+	ship(t)
 	e := newExample(t, "rolling", nil)
 	list := e.header()
 	recreate := slices.IndexFunc(list, func(c command) bool { return strings.Contains(c.line, "--force-recreate") })
