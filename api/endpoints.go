@@ -112,7 +112,8 @@ func (s *Server) alive(*http.Request) (reply, *Error) {
 
 func (s *Server) ready(*http.Request) (reply, *Error) {
 	down := s.cfg.Phase != nil && s.cfg.Phase()
-	out := reply{body: newReady(s.cfg.Viewer.View(), down, s.cfg.Verbose)}
+	accepting := s.cfg.Accepting == nil || s.cfg.Accepting()
+	out := reply{body: newReady(s.cfg.Viewer.View(), down, accepting, s.cfg.Verbose)}
 	switch out.body.(Ready).Status {
 	case ReadyInitializing:
 		out.status, out.header = http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}

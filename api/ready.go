@@ -49,14 +49,14 @@ type ReadyDetail struct {
 }
 
 // newReady judges a view. It only reads: it must answer at once under any load.
-func newReady(v *router.View, shuttingDown, verbose bool) Ready {
+func newReady(v *router.View, shuttingDown, accepting, verbose bool) Ready {
 	out := Ready{Status: ReadyOK, Policy: "process", Phases: map[string]string{}}
 	for i := range v.Providers {
 		if s := &v.Providers[i]; s.Enabled {
 			out.Phases[s.Name] = string(phaseOf(s))
 		}
 	}
-	initializing := !initialized(v)
+	initializing := !accepting || !Initialized(v)
 	out.Entrypoints = countEntrypoints(v, verbose)
 	if initializing {
 		out.Entrypoints.Total += out.Entrypoints.Pending
@@ -72,9 +72,9 @@ func newReady(v *router.View, shuttingDown, verbose bool) Ready {
 	return out
 }
 
-// initialized reports whether every enabled provider was read once, or failed while
+// Initialized reports whether every enabled provider was read once, or failed while
 // another one gives routes, and whether the first verdicts are there.
-func initialized(v *router.View) bool {
+func Initialized(v *router.View) bool {
 	enabled := 0
 	for i := range v.Providers {
 		s := &v.Providers[i]

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"fairlead/router"
@@ -78,6 +79,30 @@ func TestReady(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReadyWaitsForTheListener: a router that takes no connection yet is not ready,
+// however much it knows; one that stops says so whatever else is true.
+func TestReadyWaitsForTheListener(t *testing.T) {
+	s := newServer(&router.View{
+		Providers: []route.ProviderStatus{provider("docker", route.PhaseReady)}, Entrypoints: []router.EntrypointView{okView()},
+		Health: &route.HealthView{Settled: true},
+	})
+	accepting, stopping := false, false
+	s.cfg.Accepting, s.cfg.Phase = func() bool { return accepting }, func() bool { return stopping }
+	want := func(code int, status string) {
+		t.Helper()
+		if w := get(s, "/ready"); w.Code != code || !strings.Contains(w.Body.String(), `"status":"`+status+`"`) {
+			t.Errorf("%d %s, want %d %s", w.Code, w.Body, code, status)
+		}
+	}
+	want(503, ReadyInitializing)
+	accepting = true
+	want(200, ReadyOK)
+	stopping = true
+	want(503, ReadyShuttingDown)
+	accepting = false
+	want(503, ReadyShuttingDown)
 }
 
 func TestReadyVerbose(t *testing.T) {

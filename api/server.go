@@ -31,6 +31,9 @@ type Config struct {
 	Version string
 	// Phase reports whether the router is shutting down; nil means never.
 	Phase func() (shuttingDown bool)
+	// Accepting reports whether the data plane takes connections; until then /ready
+	// says initializing. nil means always.
+	Accepting func() bool
 }
 
 // Server answers the requests of the admin listener. It is safe for concurrent use.

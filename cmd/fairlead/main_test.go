@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,25 +25,34 @@ func TestMain(m *testing.M) {
 
 // process is a running router.
 type process struct {
-	cmd  *exec.Cmd
-	http string
-	done chan int
+	cmd         *exec.Cmd
+	http, admin string
+	log         strings.Builder // complete when done was received from
+	done        chan int
 }
 
-func start(t *testing.T, backend string) *process {
+// start runs a router in front of one backend; more are further settings of its
+// configuration file.
+func start(t *testing.T, backend string, more ...string) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "serve", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--file", "routes.yaml", "--log-format", "json")
+	return launch(t, cmd, backend, more...)
+}
+
+// launch runs a command that becomes a router, and waits until it listens.
+func launch(t *testing.T, cmd *exec.Cmd, backend string, more ...string) *process {
 	t.Helper()
 	host, port, _ := strings.Cut(strings.TrimPrefix(backend, "http://"), ":")
 	dir := t.TempDir()
-	routes := filepath.Join(dir, "routes.yaml")
-	text := fmt.Sprintf("entrypoints:\n- {name: app, protocol: Http, backends: [{address: %s, port: %s}], config: {hostnames: [app.localhost]}}\n", host, port)
-	if err := os.WriteFile(routes, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"routes.yaml":   fmt.Sprintf("entrypoints:\n- {name: app, protocol: Http, backends: [{address: %s, port: %s}], config: {hostnames: [app.localhost]}}\n", host, port),
+		"fairlead.yaml": "providers: {docker: {enabled: false}}\n" + strings.Join(more, "\n") + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "fairlead.yaml"), []byte("providers: {docker: {enabled: false}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := &process{done: make(chan int, 1)}
-	p.cmd = exec.Command(os.Args[0], "serve", "--http", "127.0.0.1:0", "--admin", "", "--file", routes, "--log-format", "json")
+	p := &process{done: make(chan int, 1), cmd: cmd}
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), "TEST_IS_THE_PROGRAM=1", "CONFIG_PATH=")
 	log, err := p.cmd.StderrPipe()
@@ -57,16 +65,19 @@ func start(t *testing.T, backend string) *process {
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	lines := bufio.NewScanner(log)
 	for p.http == "" && lines.Scan() {
-		var line struct{ Msg, HTTP string }
+		p.log.WriteString(lines.Text() + "\n")
+		var line struct{ Msg, HTTP, Admin string }
 		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "fairlead started" {
-			p.http = line.HTTP
+			p.http, p.admin = line.HTTP, line.Admin
 		}
 	}
 	if p.http == "" {
-		t.Fatal("it does not start")
+		t.Fatalf("it does not start:\n%s", p.log.String())
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, log)
+		for lines.Scan() {
+			p.log.WriteString(lines.Text() + "\n")
+		}
 		_ = p.cmd.Wait()
 		p.done <- p.cmd.ProcessState.ExitCode()
 	}()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +28,9 @@ type Config struct {
 	Logs    Logs
 	// ContainerID is the router's own container where it cannot find it itself.
 	ContainerID string
-	// Listening is called once, when every listener is bound; nil is not called.
+	// Env is the environment, for the sockets that a service manager passes.
+	Env []string
+	// Listening is called once, when every address is bound; nil is not called.
 	Listening func(Addresses)
 }
 
@@ -49,6 +50,7 @@ type App struct {
 	proxy      *proxy.Proxy
 	admin      *api.Server
 	stopping   atomic.Bool
+	accepting  atomic.Bool
 }
 
 // New checks the settings that only the parts can judge, loads certificate
@@ -86,12 +88,12 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 		AllowLoopback: s.HealthCheck.AllowLoopback, Log: logs.For("proxy"),
 		Limits: proxy.Limits{
 			HeaderBytes: s.Proxy.Limits.HeaderBytes, ResponseHeaderBytes: s.Proxy.Limits.ResponseHeaderBytes,
-			Streams: s.Proxy.Limits.Streams,
+			RequestLineBytes: s.Proxy.Limits.RequestLineBytes, Streams: s.Proxy.Limits.Streams,
 		},
-		// The delay before closing is the App's: the health engine and the providers wait for it too.
 		Timeouts: proxy.Timeouts{
 			Header: s.Proxy.Timeouts.Header, BodyIdle: s.Proxy.Timeouts.BodyIdle, Idle: s.Proxy.Timeouts.Idle,
-			BackendIdle: s.Proxy.Timeouts.BackendIdle, ShutdownTimeout: s.ShutdownTimeout,
+			BackendIdle: s.Proxy.Timeouts.BackendIdle, Continue: s.Proxy.Timeouts.Continue,
+			ShutdownDelay: s.ShutdownDelay, ShutdownTimeout: s.ShutdownTimeout,
 		},
 	})
 	a.controller = router.NewController(router.ControllerConfig{
@@ -101,7 +103,7 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 	a.proxy.SetTables(a.controller)
 	a.admin = api.New(api.Config{
 		Viewer: a.controller, Log: logs.For("api"), Hosts: s.Admin.Hosts, Anonymous: s.Admin.Anonymous == "read-only",
-		Verbose: s.Admin.Verbose, Version: a.cfg.Version, Phase: a.stopping.Load,
+		Verbose: s.Admin.Verbose, Version: a.cfg.Version, Phase: a.stopping.Load, Accepting: a.accepting.Load,
 	})
 }
 
@@ -128,6 +130,7 @@ func (a *App) Run(ctx context.Context) error {
 		outer.start(asking, "admin listener", func(ctx context.Context) error { return a.admin.Serve(ctx, admin) })
 	}
 	a.startCore(core, &inner)
+	a.accepting.Store(front == nil) // nothing to wait for
 	if front != nil {
 		inner.start(serving, "http listener", func(ctx context.Context) error { return a.serveHTTP(ctx, front) })
 	}
@@ -136,8 +139,9 @@ func (a *App) Run(ctx context.Context) error {
 	case <-inner.broken:
 	case <-outer.broken:
 	}
-	a.leave(ctx)
-	stopServing()
+	a.leave()
+	stopServing() // the data plane waits for shutdownDelay, too
+	a.delay()
 	stopCore()
 	err = inner.wait()
 	stopAsking()
@@ -185,49 +189,16 @@ func pump(ctx context.Context, box *provider.Mailbox, out chan<- route.Snapshot,
 	}
 }
 
-// holdFirst bounds how long the first connections wait for the first table.
-const holdFirst = 3 * time.Second
-
-// serveHTTP lets connections wait in the listener's queue until every provider was
-// read once: a restarted router must not answer 404 for routes that it is about to
-// learn.
-func (a *App) serveHTTP(ctx context.Context, l net.Listener) error {
-	limit := time.NewTimer(holdFirst)
-	defer limit.Stop()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for waiting := true; waiting && !a.synced(); {
-		select {
-		case <-ctx.Done():
-			waiting = false
-		case <-limit.C:
-			waiting = false
-		case <-tick.C:
-		}
-	}
-	return a.proxy.Serve(ctx, l)
-}
-
-// synced reports whether every enabled provider was read, or could not be.
-func (a *App) synced() bool {
-	providers := a.controller.View().Providers
-	for i := range providers {
-		if p := &providers[i]; p.Enabled && (p.Phase == route.PhasePending || p.Phase == "") {
-			return false
-		}
-	}
-	return true
-}
-
-// leave answers /ready with 503 and waits for those who watch it.
-func (a *App) leave(ctx context.Context) {
+// leave answers /ready with 503 from now on.
+func (a *App) leave() {
 	a.stopping.Store(true)
-	delay, limit := a.cfg.Settings.ShutdownDelay, a.cfg.Settings.ShutdownTimeout
-	a.log.Info().Stringer("shutdown_delay", delay).Stringer("shutdown_timeout", limit).Msg("stopping")
-	if ctx.Err() == nil || delay <= 0 {
-		return // a part failed, or nobody is to be waited for
-	}
-	timer := time.NewTimer(delay)
+	s := &a.cfg.Settings
+	a.log.Info().Stringer("shutdown_delay", s.ShutdownDelay).Stringer("shutdown_timeout", s.ShutdownTimeout).Msg("stopping")
+}
+
+// delay waits for those who watch /ready.
+func (a *App) delay() {
+	timer := time.NewTimer(a.cfg.Settings.ShutdownDelay)
 	defer timer.Stop()
 	<-timer.C
 }

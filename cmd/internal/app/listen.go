@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,30 +14,52 @@ import (
 )
 
 // bind opens the listeners, all before anything else starts: a router that cannot
-// listen must say so at once. A listener with an empty address is nil.
-func (a *App) bind(ctx context.Context) (front, admin net.Listener, err error) {
+// listen must say so at once. A listener with an empty address is nil. Sockets that a
+// service manager passed take the place of addresses.
+func (a *App) bind(ctx context.Context) (front *door, admin *net.TCPListener, err error) {
 	s := &a.cfg.Settings
-	if front, err = listen(ctx, s.Proxy.HTTP.Listen, "HTTP", "--http", "proxy.http.listen"); err != nil {
+	sockets, err := inherit(a.cfg.Env, os.Getpid(), firstPassed)
+	if err != nil {
 		return nil, nil, err
 	}
-	if admin, err = listen(ctx, s.Admin.Listen, "admin", "--admin", "admin.listen"); err != nil {
-		if front != nil {
-			_ = front.Close()
+	defer func() {
+		if err != nil {
+			front.close()
+			sockets.close()
 		}
+	}()
+	switch {
+	case sockets.http != nil:
+		front = &door{listener: sockets.http, inherited: true}
+	case s.Proxy.HTTP.Listen != "" && s.Proxy.HTTP.ReusePort:
+		front, err = share(s.Proxy.HTTP.Listen)
+	default:
+		front, err = openDoor(ctx, s.Proxy.HTTP.Listen)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
-	return front, admin, nil
+	if admin = sockets.admin; admin == nil {
+		admin, err = listen(ctx, s.Admin.Listen, "admin", "--admin", "admin.listen")
+	}
+	return front, admin, err
 }
 
-func listen(ctx context.Context, address, what, flag, setting string) (net.Listener, error) {
+func listen(ctx context.Context, address, what, flag, setting string) (*net.TCPListener, error) {
 	if address == "" {
 		return nil, nil
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	var cfg net.ListenConfig
+	cfg.SetMultipathTCP(false) // its sockets cannot be deafened, see drainable
+	l, err := cfg.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, &BindError{What: what, Address: address, Fix: bindFix(err, address, flag, setting), Err: err}
 	}
-	return l, nil
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return nil, fmt.Errorf("%s is no TCP address", address)
+	}
+	return tcp, nil
 }
 
 // BindError says that a listener could not be opened, and what to do.
@@ -88,8 +111,8 @@ func elsewhere(address string) string {
 }
 
 // announce says in one line where the router listens and what it watches.
-func (a *App) announce(front, admin net.Listener) {
-	addresses := Addresses{HTTP: addressOf(front), Admin: addressOf(admin)}
+func (a *App) announce(front *door, admin *net.TCPListener) {
+	addresses := Addresses{HTTP: front.address(), Admin: addressOf(admin)}
 	s := &a.cfg.Settings
 	line := a.log.Info().Str("version", a.cfg.Version).Str("http", off(addresses.HTTP)).Str("admin", off(addresses.Admin))
 	if s.Providers.Docker.Enabled {
@@ -107,7 +130,7 @@ func (a *App) announce(front, admin net.Listener) {
 	}
 }
 
-func addressOf(l net.Listener) string {
+func addressOf(l *net.TCPListener) string {
 	if l == nil {
 		return ""
 	}

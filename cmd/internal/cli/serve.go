@@ -14,9 +14,13 @@ import (
 // serveFlag is a flag of serve and the setting that it is short for.
 type serveFlag struct{ name, setting, usage string }
 
+// reusePort is the one flag of them that needs no value.
+const reusePort = "reuse-port"
+
 func serveFlags() []serveFlag {
 	return []serveFlag{
 		{"http", "proxy.http.listen", "`address` of the HTTP listener; empty turns it off (default :80)"},
+		{reusePort, "proxy.http.reusePort", "share the HTTP address with a running router that does so, too, and take over from it"},
 		{"admin", "admin.listen", "`address` of the admin listener; empty turns it off (default 127.0.0.1:3035)"},
 		{"docker", "providers.docker.endpoint", "`address` of the engine (default: DOCKER_HOST, else unix:///var/run/docker.sock)"},
 		{"file", "providers.file.path", "YAML or JSON `file` with entrypoints, watched"},
@@ -55,6 +59,10 @@ at once. Exit codes: 0 everything ended in time, 1 otherwise, 3 wrong usage.`,
 		},
 	}
 	for _, f := range serveFlags() {
+		if f.name == reusePort {
+			cmd.Flags().Bool(f.name, false, f.usage)
+			continue
+		}
 		cmd.Flags().String(f.name, "", f.usage)
 	}
 	cmd.Flags().StringVar(&https, "https", "", "`address` of the HTTPS listener; not in this version")
@@ -74,7 +82,7 @@ func (p *program) serve(ctx context.Context, source config.Source) error {
 	}
 	a, err := app.New(app.Config{
 		Settings: loaded.Config, File: loaded.File, Version: buildVersion(), Logs: logs,
-		ContainerID: p.lookup("FAIRLEAD_CONTAINER_ID"),
+		ContainerID: p.lookup("FAIRLEAD_CONTAINER_ID"), Env: p.Env,
 	})
 	if err != nil {
 		return notStarted(err, source)

@@ -21,6 +21,7 @@ func (r *reader) check() {
 		r.contradiction("providers.docker.enabled", "no provider is left: nothing would ever be routed",
 			"enable Docker or set providers.file.path")
 	}
+	r.checkLimits()
 	switch {
 	case c.HealthCheck.PerHost <= c.HealthCheck.Concurrency:
 	case r.origins["healthCheck.perHost"] == "":
@@ -63,6 +64,19 @@ func (r *reader) checkPrefix() {
 		r.contradiction("labels.prefix", fmt.Sprintf("%q has capitals, and label keys are lower case", p), "write "+strings.ToLower(p))
 	case strings.ContainsFunc(p, func(c rune) bool { return !permitted(c) }) || strings.Trim(p, ".") != p:
 		r.contradiction("labels.prefix", fmt.Sprintf("%q is not a label prefix", p), "use letters, digits, -, _ and dots inside")
+	}
+}
+
+// checkLimits finds a request line that could never be read.
+func (r *reader) checkLimits() {
+	l := &r.config.Proxy.Limits
+	switch {
+	case l.RequestLineBytes <= l.HeaderBytes:
+	case r.origins["proxy.limits.requestLineBytes"] == "":
+		l.RequestLineBytes = l.HeaderBytes // only the default is too large
+	default:
+		r.contradiction("proxy.limits.requestLineBytes", fmt.Sprintf("%d bytes are more than proxy.limits.headerBytes permits for the line and the headers together (%d)",
+			l.RequestLineBytes, l.HeaderBytes), "raise the one or lower the other")
 	}
 }
 

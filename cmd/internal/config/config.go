@@ -60,7 +60,8 @@ type Proxy struct {
 
 // HTTP configures the plain HTTP listener.
 type HTTP struct {
-	Listen string `key:"listen" doc:"Address of the HTTP listener; empty turns it off."`
+	Listen    string `key:"listen" doc:"Address of the HTTP listener; empty turns it off."`
+	ReusePort bool   `key:"reusePort" doc:"Share the address (SO_REUSEPORT) with another router of the same user, so that a new one can take over from a running one. Both need it; Linux only."`
 }
 
 // Timeouts bound how long a peer may keep a connection waiting.
@@ -69,10 +70,12 @@ type Timeouts struct {
 	BodyIdle    time.Duration `key:"bodyIdle" min:"1ms" max:"24h" doc:"Time between two bytes of a body, in either direction."`
 	Idle        time.Duration `key:"idle" min:"1ms" max:"24h" doc:"Time that a client connection may wait between requests."`
 	BackendIdle time.Duration `key:"backendIdle" min:"1ms" max:"1h" doc:"Time that a connection to a backend waits for its next request."`
+	Continue    time.Duration `key:"continue" min:"1ms" max:"1h" doc:"Time that a backend gets to say 100 (Continue) before the body of a request that expects it is sent all the same."`
 }
 
 // Limits bound what a peer may make the router hold.
 type Limits struct {
+	RequestLineBytes    int `key:"requestLineBytes" min:"256" max:"16777216" doc:"Size of a request line; a longer one gets 431."`
 	HeaderBytes         int `key:"headerBytes" min:"1024" max:"16777216" doc:"Size of a request line and its headers."`
 	ResponseHeaderBytes int `key:"responseHeaderBytes" min:"1024" max:"16777216" doc:"Size of the headers of a backend's response."`
 	Streams             int `key:"streams" min:"1" max:"100000" doc:"Concurrent streams of one HTTP/2 connection."`
@@ -123,8 +126,9 @@ func Default() Config {
 			HTTP: HTTP{Listen: ":80"},
 			Timeouts: Timeouts{
 				Header: 10 * time.Second, BodyIdle: time.Minute, Idle: 75 * time.Second, BackendIdle: 4 * time.Second,
+				Continue: time.Second,
 			},
-			Limits: Limits{HeaderBytes: 64 << 10, ResponseHeaderBytes: 256 << 10, Streams: 250},
+			Limits: Limits{RequestLineBytes: 16 << 10, HeaderBytes: 64 << 10, ResponseHeaderBytes: 256 << 10, Streams: 250},
 		},
 		HealthCheck: HealthCheck{Tick: time.Second, Concurrency: 256, PerHost: 8, StartupSpread: time.Second},
 		Admin:       Admin{Listen: "127.0.0.1:3035", Anonymous: "off"},

@@ -65,12 +65,14 @@ func TestEverySettingFromAFile(t *testing.T) {
 			File:   File{Path: "/etc/fairlead/routes.yaml"},
 		},
 		Proxy: Proxy{
-			HTTP: HTTP{Listen: "127.0.0.1:8080"},
+			HTTP: HTTP{Listen: "127.0.0.1:8080", ReusePort: true},
 			TrustedProxies: []netip.Prefix{
 				netip.MustParsePrefix("192.168.10.0/24"), netip.MustParsePrefix("10.1.2.3/32"), netip.MustParsePrefix("fd00::/8"),
 			},
-			Timeouts: Timeouts{Header: 5 * time.Second, BodyIdle: 30 * time.Second, Idle: 30 * time.Second, BackendIdle: 2 * time.Second},
-			Limits:   Limits{HeaderBytes: 8192, ResponseHeaderBytes: 16384, Streams: 10},
+			Timeouts: Timeouts{
+				Header: 5 * time.Second, BodyIdle: 30 * time.Second, Idle: 30 * time.Second, BackendIdle: 2 * time.Second, Continue: 500 * time.Millisecond,
+			},
+			Limits: Limits{RequestLineBytes: 4096, HeaderBytes: 8192, ResponseHeaderBytes: 16384, Streams: 10},
 		},
 		ShutdownDelay: time.Second, ShutdownTimeout: 25 * time.Second,
 		HealthCheck: HealthCheck{
@@ -191,6 +193,8 @@ func TestVariables(t *testing.T) {
 		{"FAIRLEAD_PROXY_TRUSTEDPROXIES=10.0.0.0/8, ::1,", func(c *Config) bool { return len(c.Proxy.TrustedProxies) == 2 }},
 		{"FAIRLEAD_PROXY_TRUSTEDPROXIES=", func(c *Config) bool { return len(c.Proxy.TrustedProxies) == 0 }},
 		{"FAIRLEAD_SHUTDOWNTIMEOUT=1500", func(c *Config) bool { return c.ShutdownTimeout == 1500*time.Millisecond }},
+		{"FAIRLEAD_PROXY_LIMITS_HEADERBYTES=4096", func(c *Config) bool { return c.Proxy.Limits.RequestLineBytes == 4096 }},
+		{"FAIRLEAD_PROXY_HTTP_REUSEPORT=true", func(c *Config) bool { return c.Proxy.HTTP.ReusePort }},
 		{"FAIRLEAD_HEALTHCHECK_CONCURRENCY=4", func(c *Config) bool { return c.HealthCheck.PerHost == 4 }},
 		{"FAIRLEAD_ADMIN_LISTEN=", func(c *Config) bool { return c.Admin.Listen == "" }},
 		{"FAIRLEAD_ADMIN_ANONYMOUS=read-only", func(c *Config) bool { return c.Admin.Anonymous == "read-only" }},
