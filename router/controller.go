@@ -21,6 +21,9 @@ type ControllerConfig struct {
 	Log     zerolog.Logger
 	// Providers are shown in views before their first snapshot.
 	Providers []route.ProviderStatus
+	// Changed is called by Run after each change of the table, of a provider's status
+	// or of diagnostics, once a view shows it. It must not block; nil is not called.
+	Changed func()
 }
 
 // Controller is the only writer of the table. It merges the providers' snapshots,
@@ -98,6 +101,7 @@ func (c *Controller) take(s route.Snapshot) {
 	if c.unchanged(all) {
 		if !next.sameDescription(was) {
 			c.picture.Store(next)
+			c.changed()
 		}
 		return
 	}
@@ -116,6 +120,13 @@ func (c *Controller) take(s route.Snapshot) {
 	c.picture.Store(next)
 	c.objects.retire(c.generation)
 	c.log(was.table, next.table, diff)
+	c.changed()
+}
+
+func (c *Controller) changed() {
+	if c.cfg.Changed != nil {
+		c.cfg.Changed()
+	}
 }
 
 // unchanged reports whether the entrypoints are those of the current table. The
