@@ -34,6 +34,9 @@ func (s *Server) Handler() http.Handler {
 				return
 			}
 		}
+		if s.toDashboard(w, r) {
+			return
+		}
 		s.dispatch(w, r, e)
 	})
 }

@@ -34,6 +34,9 @@ type Config struct {
 	// Accepting reports whether the data plane takes connections; until then /ready
 	// says initializing. nil means always.
 	Accepting func() bool
+	// Dashboard serves /dashboard/ behind the guards, with that prefix stripped; nil
+	// means that there is none.
+	Dashboard http.Handler
 }
 
 // Server answers the requests of the admin listener. It is safe for concurrent use.
