@@ -1,0 +1,126 @@
+package api
+
+import (
+	"encoding/binary"
+	"time"
+
+	"fairlead/router/route"
+)
+
+const (
+	trafficStep    = 5 * time.Second
+	trafficSteps   = 120 // kept for an entrypoint: 10 minutes
+	trafficMinutes = 12  // steps of the last minute, kept for a backend
+)
+
+// measure is what one step brought.
+type measure struct {
+	counts   route.TrafficCounts
+	inFlight uint64
+}
+
+// busy reports whether there was any traffic.
+func (m *measure) busy() bool { return m.inFlight > 0 || m.counts != route.TrafficCounts{} }
+
+// measureFields is the number of values in a measure.
+const measureFields = route.StatusClasses + route.LatencyBuckets + 5
+
+// values lists the fields; latencies are in microseconds.
+func (m *measure) values() (v [measureFields]uint64) {
+	n := copy(v[:], m.counts.Classes[:])
+	n += copy(v[n:], m.counts.Buckets[:])
+	copy(v[n:], []uint64{uint64(max(m.counts.Sum, 0).Microseconds()), m.counts.Retries, m.counts.Held, m.counts.Cut, m.inFlight})
+	return v
+}
+
+func (m *measure) set(v *[measureFields]uint64) {
+	n := copy(m.counts.Classes[:], v[:])
+	n += copy(m.counts.Buckets[:], v[n:])
+	m.counts.Sum = time.Duration(v[n]) * time.Microsecond
+	m.counts.Retries, m.counts.Held, m.counts.Cut, m.inFlight = v[n+1], v[n+2], v[n+3], v[n+4]
+}
+
+// series are the measures of successive steps, packed: a set of the fields that are
+// not zero, then their values, all as varints. A step costs one byte without traffic
+// and some ten with it.
+type series struct {
+	keep   int    // steps at most
+	data   []byte // oldest first
+	steps  int
+	recent int // where the last minute begins in data, and how many steps it has
+	newest int
+	idle   int // steps since the last one with traffic
+}
+
+// add appends a step and forgets what is too old.
+func (s *series) add(m *measure) {
+	s.idle++
+	if m.busy() {
+		s.idle = 0
+	}
+	s.data = appendMeasure(s.data, m)
+	s.steps++
+	if s.newest++; s.newest > trafficMinutes {
+		s.newest--
+		s.recent += measureSize(s.data[s.recent:])
+	}
+	for s.steps > s.keep {
+		n := measureSize(s.data)
+		s.data, s.recent, s.steps = s.data[n:], s.recent-n, s.steps-1
+	}
+}
+
+// each calls yield for every step, oldest first.
+func (s *series) each(yield func(*measure)) { eachMeasure(s.data, yield) }
+
+// minute sums up the last minute.
+func (s *series) minute() (sum route.TrafficCounts) {
+	eachMeasure(s.data[s.recent:], func(m *measure) { sum = plus(&sum, &m.counts) })
+	return sum
+}
+
+func appendMeasure(data []byte, m *measure) []byte {
+	values := m.values()
+	var set uint64
+	for i, v := range values {
+		if v != 0 {
+			set |= 1 << i
+		}
+	}
+	data = binary.AppendUvarint(data, set)
+	for _, v := range values {
+		if v != 0 {
+			data = binary.AppendUvarint(data, v)
+		}
+	}
+	return data
+}
+
+func eachMeasure(data []byte, yield func(*measure)) {
+	for len(data) > 0 {
+		set, n := binary.Uvarint(data)
+		data = data[n:]
+		var values [measureFields]uint64
+		for i := range values {
+			if set>>i&1 != 0 {
+				values[i], n = binary.Uvarint(data)
+				data = data[n:]
+			}
+		}
+		var m measure
+		m.set(&values)
+		yield(&m)
+	}
+}
+
+// measureSize is the length of the first step in data.
+func measureSize(data []byte) int {
+	set, size := binary.Uvarint(data)
+	for ; set != 0; set &= set - 1 {
+		for data[size] >= 0x80 {
+			size++
+		}
+		size++
+	}
+	return size
+}
