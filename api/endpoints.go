@@ -144,15 +144,15 @@ func (s *Server) one(r *http.Request) (reply, *Error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.tagged(r, v, func() (any, http.Header) { return newEntrypoint(e, true), nil }), nil
+	return s.tagged(r, v, func() (any, http.Header) { return newEntrypoint(v, e, true), nil }), nil
 }
 
 func (s *Server) backends(r *http.Request) (reply, *Error) {
-	_, e, err := s.entrypoint(r)
+	v, e, err := s.entrypoint(r)
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{body: newEntrypoint(e, true).BackendHealth}, nil
+	return reply{body: newEntrypoint(v, e, true).BackendHealth}, nil
 }
 
 func (s *Server) backend(r *http.Request) (reply, *Error) {

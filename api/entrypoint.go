@@ -27,8 +27,10 @@ type Entrypoint struct {
 	ExpiresAt *int64 `json:"expires_at"`
 	// ShadowedBy is the id of the entrypoint that takes all of its requests.
 	ShadowedBy *string `json:"shadowed_by"`
-	// Stale is set while the provider is not connected: this is what was last known.
+	// Stale is set while the provider does not know better: this is what it gave last.
 	Stale bool `json:"stale"`
+	// StaleSince is since when, in epoch seconds; null while it is not stale.
+	StaleSince *int64 `json:"stale_since"`
 }
 
 // Backend is one of Sōzune's backends: where requests are sent to.
@@ -92,8 +94,8 @@ type Breaker struct {
 	RetryAt *int64 `json:"retry_at"`
 }
 
-// newEntrypoint maps one entrypoint; detailed adds the histories.
-func newEntrypoint(v *router.EntrypointView, detailed bool) Entrypoint {
+// newEntrypoint maps one entrypoint of a view; detailed adds the histories.
+func newEntrypoint(view *router.View, v *router.EntrypointView, detailed bool) Entrypoint {
 	e := v.Entrypoint
 	out := Entrypoint{
 		ID: e.ID, Name: e.Name, Protocol: protocolName(e.Protocol), Source: e.Source, Project: known(e.Project),
@@ -107,6 +109,7 @@ func newEntrypoint(v *router.EntrypointView, detailed bool) Entrypoint {
 		ExpiresAt:         epoch(e.RetainedUntil),
 		ShadowedBy:        known(v.ShadowedBy),
 		Stale:             v.Stale,
+		StaleSince:        sourceStaleSince(view, v),
 	}
 	for i := range e.Backends {
 		b := &e.Backends[i]

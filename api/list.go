@@ -42,7 +42,7 @@ func (s *Server) list(r *http.Request) (reply, *Error) {
 		page, more := f.apply(v.Entrypoints)
 		out := make([]Entrypoint, len(page))
 		for i, e := range page {
-			out[i] = newEntrypoint(e, false)
+			out[i] = newEntrypoint(v, e, false)
 		}
 		if !more {
 			return out, nil

@@ -102,15 +102,18 @@ func (s *state) lose(err error, now time.Time) bool {
 		return false
 	}
 	s.connect(false, now)
-	s.refuse(err.Error(), "make the file readable again; until then the entrypoints stay as they were")
+	s.refuse(err.Error(), "make the file readable again; until then the entrypoints stay as they were", now)
 	s.global = nil
 	s.cfg.Log.Warn().Str(route.FieldProvider, Name).Err(err).Msg("file not readable")
 	return true
 }
 
 // refuse notes why the last attempt failed.
-func (s *state) refuse(failure, hint string) {
+func (s *state) refuse(failure, hint string, now time.Time) {
 	s.failure = failure
+	if s.status.StaleSince.IsZero() {
+		s.status.StaleSince = now
+	}
 	s.status.LastError, s.status.Hint = failure, hint
 	s.status.Phase = route.PhaseStale
 	if s.status.LastSync.IsZero() {
@@ -128,7 +131,7 @@ func (s *state) apply(text []byte, now time.Time) error {
 	}
 	if problems != nil {
 		err := &InvalidError{Path: s.cfg.Path, problems: problems}
-		s.refuse(err.Error(), "correct the file; until then the entrypoints stay as they were")
+		s.refuse(err.Error(), "correct the file; until then the entrypoints stay as they were", now)
 		s.global = make([]route.Diagnostic, len(problems))
 		for i, p := range problems {
 			s.global[i] = route.Diagnose("E114", p.hint, "%s", problem{at: p.at, message: p.message}.text(s.cfg.Path))
@@ -138,6 +141,7 @@ func (s *state) apply(text []byte, now time.Time) error {
 	s.incarnate(next.entrypoints)
 	s.good, s.failure, s.global = next, "", nil
 	s.status.Phase, s.status.LastSync, s.status.LastError, s.status.Hint = route.PhaseReady, now, "", ""
+	s.status.StaleSince = time.Time{}
 	s.status.Candidates, s.status.Rejected = next.entries, len(next.rejected)
 	s.connect(true, now)
 	return nil

@@ -254,7 +254,14 @@ func TestInvalidFileIsRefusedAsAWhole(t *testing.T) {
 		t.Errorf("%s %+v %+v", routed(s), s.Status, s.Global)
 	}
 	write(t, path, "") // an editor that was stopped between truncating and writing
+	since, stale := s.Status.Stale()
+	if !stale || since.Before(good.Status.LastSync) {
+		t.Errorf("stale %v since %v, the last good text is of %v", stale, since, good.Status.LastSync)
+	}
 	s = r.until("empty", func(s route.Snapshot) bool { return strings.Contains(s.Status.LastError, "empty") })
+	if again, _ := s.Status.Stale(); !again.Equal(since) {
+		t.Errorf("a second refusal moves the beginning from %v to %v", since, again)
+	}
 	if routed(s) != "a@10.0.0.1:80" {
 		t.Errorf("truncated_file_drops_routes: %s", routed(s))
 	}

@@ -26,12 +26,15 @@ const (
 
 // ProviderStatus says how a provider is doing.
 type ProviderStatus struct {
-	Name          string
-	Enabled       bool
-	Configured    bool
-	Connected     bool
-	Phase         ProviderPhase
-	Since         time.Time // of the current Connected value
+	Name       string
+	Enabled    bool
+	Configured bool
+	Connected  bool
+	Phase      ProviderPhase
+	Since      time.Time // of the current Connected value
+	// StaleSince is since when the phase is stale, for sources that can be so while they
+	// are connected (a file whose new text is refused); zero means Since.
+	StaleSince    time.Time
 	LastSync      time.Time // last complete read of the source
 	EngineVersion string
 	APIVersion    string
@@ -41,4 +44,16 @@ type ProviderStatus struct {
 	LastError     string
 	Hint          string // what to do about LastError
 	Notes         []string
+}
+
+// Stale reports since when what the provider gave is not what its source holds, and
+// whether that is so.
+func (s *ProviderStatus) Stale() (since time.Time, stale bool) {
+	switch {
+	case s.Phase != PhaseStale:
+		return time.Time{}, false
+	case !s.StaleSince.IsZero():
+		return s.StaleSince, true
+	}
+	return s.Since, true
 }

@@ -67,10 +67,16 @@ func settings(path string) config.Config {
 // run starts an App and returns its addresses, its log, and what stops it.
 func run(t *testing.T, s config.Config) (Addresses, *buffer, func() error) {
 	t.Helper()
+	return runIn(t, s, "")
+}
+
+// runIn is run for a router that is a container of its engine.
+func runIn(t *testing.T, s config.Config, container string) (Addresses, *buffer, func() error) {
+	t.Helper()
 	log := &buffer{}
 	listening := make(chan Addresses, 1)
 	a, err := New(Config{
-		Settings: s, File: "f.yaml", Version: "test", Logs: NewLogs(log, s.Log, false, false),
+		Settings: s, File: "f.yaml", Version: "test", Logs: NewLogs(log, s.Log, false, false), ContainerID: container,
 		Listening: func(a Addresses) { listening <- a },
 	})
 	if err != nil {

@@ -44,6 +44,12 @@ func (t *teller) tell(s route.Snapshot) {
 			t.log.Info().Str(route.FieldProvider, s.Provider).Str(route.FieldMessage, note).Msg("provider does without")
 		}
 	}
+	t.missing(s, isNew)
+	t.told = now
+}
+
+// missing tells what gets no route, or is no backend now.
+func (t *teller) missing(s route.Snapshot, isNew func(parts ...string) bool) {
 	for _, r := range s.Rejected {
 		if isNew("r", r.CandidateID, r.Code, r.Reason) {
 			t.log.Info().Str(route.FieldProvider, s.Provider).Str(route.FieldContainer, r.Name).Str(route.FieldCode, r.Code).
@@ -57,7 +63,6 @@ func (t *teller) tell(s route.Snapshot) {
 			}
 		}
 	}
-	t.told = now
 }
 
 // diagnostic is a warning when it costs something, else a debug line.

@@ -65,6 +65,7 @@ func (p *program) health(ctx context.Context, args []string) error {
 	if len(list) == 0 {
 		return p.nothing(ctx, c)
 	}
+	p.printStale(stales(ctx, c), time.Now())
 	p.printHealth(list, time.Now())
 	return nil
 }
@@ -124,14 +125,21 @@ func (p *program) nothing(ctx context.Context, c *client.Client) error {
 		if !provider.Enabled {
 			continue
 		}
-		p.say("  %s: %s", provider.Name, providerLine(&provider))
+		p.say("  %s: %s", provider.Name, providerLine(&provider, time.Now()))
 	}
 	return nil
 }
 
-func providerLine(v *api.Provider) string {
+func providerLine(v *api.Provider, now time.Time) string {
 	if v.LastError != nil {
-		line := "not connected: " + *v.LastError
+		line := "connected, but: "
+		if !v.Connected {
+			line = "not connected: "
+			if v.Since != nil {
+				line = "not connected for " + ago(now, *v.Since) + ": "
+			}
+		}
+		line += *v.LastError
 		if v.Hint != nil {
 			line += " (" + *v.Hint + ")"
 		}
@@ -196,7 +204,7 @@ func notes(e *api.Entrypoint, now time.Time) []string {
 		list = append(list, "retained for another "+left(now, *e.ExpiresAt))
 	}
 	if e.Stale {
-		list = append(list, "stale: "+e.Source+" is not connected, this is what was last known")
+		list = append(list, staleNote(e, now))
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -98,10 +99,12 @@ type resolved struct {
 	router.Resolution
 	Offline bool    `json:"offline,omitempty"`
 	Probes  []probe `json:"probes,omitempty"`
+	// Stale are the providers that the answer may be behind of.
+	Stale []stale `json:"stale,omitempty"`
 }
 
 func (p *program) resolve(ctx context.Context, q router.Query, o *resolveOptions) error {
-	res, err := p.resolution(ctx, q, o)
+	res, behind, err := p.resolution(ctx, q, o)
 	if err != nil {
 		return err
 	}
@@ -109,31 +112,36 @@ func (p *program) resolve(ctx context.Context, q router.Query, o *resolveOptions
 	if o.offline && p.exit == router.ExitServed {
 		p.exit = router.ExitUnverified // nothing was probed, whatever the labels say
 	}
-	out := resolved{Resolution: *res, Offline: o.offline}
+	out := resolved{Resolution: *res, Offline: o.offline, Stale: behind}
 	if o.probe {
 		out.Probes = probeAll(ctx, res.Rotation)
 	}
 	if p.json {
 		return p.writeJSON(out)
 	}
+	p.printStale(behind, time.Now())
 	p.printResolution(cleaned(out))
 	return nil
 }
 
-func (p *program) resolution(ctx context.Context, q router.Query, o *resolveOptions) (*router.Resolution, error) {
+// resolution asks the router, or with --offline the engine or file itself.
+func (p *program) resolution(ctx context.Context, q router.Query, o *resolveOptions) (*router.Resolution, []stale, error) {
 	if o.offline {
 		view, err := p.offline(ctx, &o.source)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		res := router.Resolve(view, q)
-		return &res, nil
+		return &res, nil, nil
 	}
 	c, err := p.client()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer c.Close()
 	res, err := c.Resolve(ctx, q)
-	return res, asked(err)
+	if err != nil {
+		return nil, nil, asked(err)
+	}
+	return res, stales(ctx, c), nil
 }

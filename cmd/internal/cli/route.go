@@ -69,6 +69,7 @@ func (p *program) routeList(ctx context.Context, f client.Filter) error {
 		},
 	}
 	now := time.Now()
+	p.printStale(stales(ctx, c), now)
 	for _, e := range cleaned(list) {
 		t.add(e.ID, e.Health.State, fmt.Sprintf("%d of %d", e.Health.InRotation, e.Health.Total),
 			few(e.Config.Hostnames, 2), pathText(e.Config.Path), shorten(conditions(&e.Config), 50), e.Source,

@@ -239,6 +239,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`[^ "]*/fairlead-?[A-Za-z]*[0-9]+[^ ":]*`), "PATH"},
 	{regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `[^ ":]*`), "TMP"},
 	{regexp.MustCompile(`\([0-9.]+ ms\)`), "(N ms)"},
+	{regexp.MustCompile(`since ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}|[0-9]{2}:[0-9]{2}:[0-9]{2})`), "since THEN"},
 }
 
 // golden compares what a run wrote with testdata/<name>.txt.
