@@ -174,9 +174,13 @@ type command struct{ line, want string }
 // what the output holds.
 func commands(text, indent string) []command {
 	var list []command
+	fenced := false
 	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
 		rest, ok := strings.CutPrefix(line, indent)
-		if !ok || strings.HasPrefix(rest, " ") {
+		if !ok || fenced || strings.HasPrefix(rest, " ") {
 			continue
 		}
 		line, want, _ := strings.Cut(rest, "  # ")
@@ -196,25 +200,58 @@ func (e *example) header() []command {
 	return commands(comment, "#   ")
 }
 
+// howto are the commands of a page of docs/howto.
+func howto(t *testing.T, page string) []command {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs/howto", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := commands(string(text), "    ")
+	if len(list) < 2 {
+		t.Fatalf("%s has the commands %v", page, list)
+	}
+	return list
+}
+
+var (
+	// elsewhere are commands that no test can run: they need systemd, an image from a
+	// registry, or stay in the foreground. cmd/internal/refdocs parses them.
+	elsewhere  = regexp.MustCompile(`^(sudo |systemctl |podman build |fairlead serve )`)
+	assignment = regexp.MustCompile(`^(?:export )?(\w+)=`)
+)
+
 // follow runs commands in order. One that shows something is repeated until it shows it.
 func (e *example) follow(list []command) {
 	e.t.Helper()
 	for _, c := range list {
 		c.want = e.local(c.want)
-		if c.want == "" {
-			if out, err := e.run(c.line); err != nil {
-				e.t.Fatalf("%s: %v\n%s", c.line, err, tail(out, 4000))
-			}
-			continue
+		switch variable := assignment.FindStringSubmatch(c.line); {
+		case elsewhere.MatchString(c.line):
+		case variable != nil:
+			value := e.must(c.line + `; echo "$` + variable[1] + `"`)
+			e.env = append(e.env, variable[1]+"="+strings.TrimSpace(value))
+		case c.want == "":
+			e.must(c.line)
+		default:
+			e.eventually(40*time.Second, c.line+" shows "+c.want, func() error {
+				out, err := e.run(c.line)
+				if err == nil && !strings.Contains(out, c.want) {
+					err = fmt.Errorf("it shows\n%s", tail(out, 2000))
+				}
+				return err
+			})
 		}
-		e.eventually(40*time.Second, c.line+" shows "+c.want, func() error {
-			out, err := e.run(c.line)
-			if err == nil && !strings.Contains(out, c.want) {
-				err = fmt.Errorf("it shows\n%s", tail(out, 2000))
-			}
-			return err
-		})
 	}
+}
+
+func (e *example) must(line string) string {
+	e.t.Helper()
+	out, err := e.run(line)
+	if err != nil {
+		e.t.Fatalf("%s: %v\n%s", line, err, tail(out, 4000))
+	}
+	return out
 }
 
 // run runs a line as a user of the example's directory would, with the ports and the

@@ -140,23 +140,33 @@ func TestExampleRootless(t *testing.T) {
 		if err != nil || !strings.Contains(a.body, "X-Forwarded-For: "+gateway+"\n") {
 			t.Errorf("%v: the client is not the gateway %s in\n%s", err, gateway, a.body)
 		}
+		e.follow(howto(t, "rootless.md"))
 	})
 }
 
-// TestExampleRolling: the header's recreate under load loses nothing.
+// TestExampleRolling: the header's recreate and every deploy of the manual lose nothing
+// under load.
 func TestExampleRolling(t *testing.T) {
 	ship(t)
 	e := newExample(t, "rolling", nil)
-	list := e.header()
-	recreate := slices.IndexFunc(list, func(c command) bool { return strings.Contains(c.line, "--force-recreate") })
-	if recreate < 1 {
-		t.Fatalf("no recreate in %v", list)
+	list := slices.Concat(e.header(), howto(t, "deploy-without-loss.md"))
+	list = slices.DeleteFunc(list, func(c command) bool { return c.line == "docker compose down" })
+	ready := slices.IndexFunc(list, func(c command) bool { return strings.Contains(c.want, "2 backends in rotation") })
+	deploys := 0
+	for _, c := range list[ready+1:] {
+		if strings.Contains(c.line, "--force-recreate") || strings.Contains(c.line, "--scale") || strings.HasPrefix(c.line, "docker stop") {
+			deploys++
+		}
 	}
-	e.follow(list[:recreate])
+	if ready < 0 || deploys != 5 {
+		t.Fatalf("%d deploys in %v", deploys, list)
+	}
+	e.follow(list[:ready+1])
 	l := e.loadPath("shop.localhost", "shop", "/", 40*time.Second)
 	l.more(100)
 	l.action()
-	e.follow(list[recreate : len(list)-1])
+	e.follow(list[ready+1:])
+	l.more(100)
 	l.end()
 	if bad := l.failed(); len(bad) > 0 {
 		t.Errorf("%d requests failed: %s", len(bad), l.summary())
