@@ -179,7 +179,7 @@ func (p *placement) inherit(twin *placement) {
 	if p.active.status == route.StateUp {
 		p.active.fail = min(p.active.fail, p.rules.unhealthy-1)
 	}
-	p.last, p.since = twin.last, twin.since
+	p.last, p.since, p.ticks = twin.last, twin.since, twin.ticks.fork()
 	if p.backend().Provider != twin.backend().Provider {
 		p.since = p.added
 	}

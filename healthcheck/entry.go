@@ -44,6 +44,7 @@ type placement struct {
 	added    time.Time
 	counters route.Counters
 	last     *route.ProbeResult
+	ticks    ticks
 	history  []route.Transition
 	founding *startup // while the first verdict is awaited
 	// proof counts real requests that succeeded while it served unverified; nil

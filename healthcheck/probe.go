@@ -98,6 +98,7 @@ func (e *Engine) apply(t *task, r *Result, now time.Time) {
 		var what change
 		p.active, what = p.active.result(&p.rules, r, now)
 		p.last = seen
+		p.ticks.add(seen)
 		p.counters.Probes++
 		if !r.OK {
 			p.counters.Failures++

@@ -31,7 +31,7 @@ func (s *applyStep) recheck(p *placement, c *route.Check) (what change) {
 	case c == nil:
 		if old != nil {
 			s.part(p)
-			p.last = nil
+			p.last, p.ticks = nil, ticks{}
 		}
 		p.active, what = p.active.disabled()
 		return what

@@ -143,7 +143,7 @@ func (e *Engine) backendView(p *placement, now time.Time) route.BackendHealth {
 	h := route.BackendHealth{
 		Backend: *b, State: p.shown, Healthy: healthy(p.shown), InRotation: p.in, RotationReason: p.reason,
 		Source: p.source(), Since: p.since, LastChecked: p.active.checked, Counters: p.counters,
-		LastResult: p.last, History: p.history,
+		LastResult: p.last, Probes: p.ticks.list(), History: p.history,
 	}
 	h.Kind, h.Message = p.cause(p.shown)
 	h.Counters.ConsecutiveOK, h.Counters.ConsecutiveFail = p.active.ok, p.active.fail

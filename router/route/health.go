@@ -117,7 +117,8 @@ type BackendHealth struct {
 	Check           *CheckView // nil when not checked
 	Counters        Counters
 	LastResult      *ProbeResult
-	NextCheckAt     time.Time // zero when none is planned
+	Probes          []ProbeTick // the last applied results, oldest first, at most MaxProbeTicks
+	NextCheckAt     time.Time   // zero when none is planned
 	InFlightProbe   bool
 	InFlight        int64 // when the picture was taken
 	Tunnels         int64
@@ -150,6 +151,17 @@ type ProbeResult struct {
 	Duration time.Duration
 	Phases   Phases
 	Stale    bool // from before the check's content changed
+}
+
+// MaxProbeTicks is how many applied results a BackendHealth lists.
+const MaxProbeTicks = 30
+
+// ProbeTick is one applied result in a list of them.
+type ProbeTick struct {
+	At       time.Time
+	OK       bool
+	Duration time.Duration
+	Kind     Kind // "" for a success
 }
 
 // Phases are the parts of a probe; a negative duration means not reached.
