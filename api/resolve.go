@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"fairlead/router"
@@ -21,28 +22,37 @@ func (s *Server) resolve(r *http.Request) (reply, *Error) {
 	if err != nil {
 		return reply{}, err
 	}
+	q, err := askedOf(query)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{body: router.Resolve(s.cfg.Viewer.View(), q)}, nil
+}
+
+// askedOf reads what is to be explained.
+func askedOf(query url.Values) (router.Query, *Error) {
 	q := router.Query{URL: query.Get("url"), Method: query.Get("method"), Headers: map[string][]string{}}
 	switch {
 	case q.URL == "":
-		return reply{}, badParameter("url", "url is missing: ask for /resolve?url=http://app.example.com/path")
+		return q, badParameter("url", "url is missing: ask for /resolve?url=http://app.example.com/path")
 	case len(q.URL) > maxAskedURL:
-		return reply{}, badParameter("url", "url is longer than %d bytes", maxAskedURL)
+		return q, badParameter("url", "url is longer than %d bytes", maxAskedURL)
 	case len(query["header"]) > maxAskedHeaders:
-		return reply{}, badParameter("header", "more than %d headers", maxAskedHeaders)
+		return q, badParameter("header", "more than %d headers", maxAskedHeaders)
 	}
 	for _, h := range query["header"] {
 		name, value, found := strings.Cut(h, ":")
 		if name = strings.TrimSpace(name); !found || name == "" {
-			return reply{}, badParameter("header", "write a header as Name: value")
+			return q, badParameter("header", "write a header as Name: value")
 		}
 		q.Headers[name] = append(q.Headers[name], strings.TrimSpace(value))
 	}
 	if text := query.Get("client_ip"); text != "" {
 		addr, parseErr := netip.ParseAddr(text)
 		if parseErr != nil {
-			return reply{}, badParameter("client_ip", "client_ip is an IP address such as 203.0.113.7")
+			return q, badParameter("client_ip", "client_ip is an IP address such as 203.0.113.7")
 		}
 		q.ClientIP = addr.Unmap()
 	}
-	return reply{body: router.Resolve(s.cfg.Viewer.View(), q)}, nil
+	return q, nil
 }
