@@ -252,12 +252,15 @@ func newHistory(in []route.Transition) []Transition {
 	}
 	out := make([]Transition, len(in))
 	for i := range in {
-		t := &in[i]
-		out[i] = Transition{
-			At: epochOrZero(t.At), AtMS: max(t.At.UnixMilli(), 0), Rev: t.Rev, Layer: t.Layer, From: t.From, To: t.To,
-			Cause: t.Cause, Kind: known(t.Kind), Message: t.Message,
-			Counters: TransitionCounters{OK: t.OK, Fail: t.Fail}, InRotation: t.InRotation,
-		}
+		out[i] = newTransition(&in[i])
 	}
 	return out
+}
+
+func newTransition(t *route.Transition) Transition {
+	return Transition{
+		At: epochOrZero(t.At), AtMS: max(t.At.UnixMilli(), 0), Rev: t.Rev, Layer: t.Layer, From: t.From, To: t.To,
+		Cause: t.Cause, Kind: known(t.Kind), Message: t.Message,
+		Counters: TransitionCounters{OK: t.OK, Fail: t.Fail}, InRotation: t.InRotation,
+	}
 }

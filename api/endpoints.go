@@ -17,6 +17,19 @@ type endpoint struct {
 	open bool // outside the guards
 	// handle answers a GET or HEAD request.
 	handle func(r *http.Request) (reply, *Error)
+	// serve answers instead of handle where the answer is not one piece of JSON. It
+	// must not have written anything when it returns an error.
+	serve func(w http.ResponseWriter, r *http.Request) *Error
+}
+
+// open is an endpoint outside the guards: whoever reaches the listener may ask.
+func open(path, does string, handle func(*http.Request) (reply, *Error)) endpoint {
+	return endpoint{path: path, does: does, open: true, handle: handle}
+}
+
+// read is an endpoint for everybody who may read.
+func read(path, does string, handle func(*http.Request) (reply, *Error)) endpoint {
+	return endpoint{path: path, does: does, handle: handle}
 }
 
 // Index is the answer of GET /: what there is.
@@ -45,21 +58,22 @@ type Me struct {
 
 func (s *Server) endpoints() []endpoint {
 	return []endpoint{
-		{"/", "this list", false, s.index},
-		{"/health", "200 while the process answers", true, s.alive},
-		{"/healthy", "200 while the process answers", true, s.alive},
-		{"/healthz", "200 while the process answers", true, s.alive},
-		{"/ready", "whether traffic may be sent here: 200, or 503 while starting and stopping", true, s.ready},
-		{"/me", "who you are", false, s.me},
-		{"/entrypoints", "all entrypoints; filters q, state, source, protocol, tls; limit and after page", false, s.list},
-		{"/entrypoints/{id}", "one entrypoint with its history", false, s.one},
-		{"/entrypoints/{id}/backends", "the health of its backends", false, s.backends},
-		{"/entrypoints/{id}/backends/{bid}", "the health of one backend", false, s.backend},
-		{"/entrypoints/{id}/backends/{bid}/history", "its transitions, oldest first", false, s.history},
-		{"/resolve", "what becomes of a request: url, method, header (repeatable, Name: value), client_ip", false, s.resolve},
-		{"/checks", "every distinct check and who shares it", false, s.checks},
-		{"/diagnostics", "what is wrong with labels, and what is not routed", false, s.diagnostics},
-		{"/providers", "where entrypoints come from", false, s.providers},
+		read("/", "this list", s.index),
+		open("/health", "200 while the process answers", s.alive),
+		open("/healthy", "200 while the process answers", s.alive),
+		open("/healthz", "200 while the process answers", s.alive),
+		open("/ready", "whether traffic may be sent here: 200, or 503 while starting and stopping", s.ready),
+		read("/me", "who you are", s.me),
+		read("/entrypoints", "all entrypoints; filters q, state, source, protocol, tls; limit and after page", s.list),
+		read("/entrypoints/{id}", "one entrypoint with its history", s.one),
+		read("/entrypoints/{id}/backends", "the health of its backends", s.backends),
+		read("/entrypoints/{id}/backends/{bid}", "the health of one backend", s.backend),
+		read("/entrypoints/{id}/backends/{bid}/history", "its transitions, oldest first", s.history),
+		read("/resolve", "what becomes of a request: url, method, header (repeatable, Name: value), client_ip", s.resolve),
+		read("/checks", "every distinct check and who shares it", s.checks),
+		read("/diagnostics", "what is wrong with labels, and what is not routed", s.diagnostics),
+		read("/providers", "where entrypoints come from", s.providers),
+		{path: "/events", does: "a WebSocket that tells every change: transitions, tables, providers; since resumes", serve: s.events},
 	}
 }
 

@@ -14,6 +14,8 @@ const (
 	CodeCrossOrigin      = "cross_origin"
 	CodeBadParameter     = "bad_parameter"
 	CodeInternal         = "internal"
+	CodeUpgradeRequired  = "upgrade_required"
+	CodeTooMany          = "too_many"
 )
 
 // Error is the body of every answer that is not a success. As an error it carries
@@ -27,7 +29,7 @@ type Error struct {
 	Field string `json:"field,omitempty"`
 
 	status int
-	allow  string // value of Allow, for 405
+	header http.Header // of the answer, such as Allow
 }
 
 // Error implements error.

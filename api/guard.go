@@ -45,7 +45,21 @@ func (g *guard) check(r *http.Request) *Error {
 			"(a published container port does not arrive from loopback)")
 	}
 	if err := g.origins.Check(r); err != nil {
-		return forbidden(CodeCrossOrigin, "refused: the request comes from a page of another origin")
+		return forbidden(CodeCrossOrigin, crossOrigin)
+	}
+	return nil
+}
+
+const crossOrigin = "refused: the request comes from a page of another origin"
+
+// checkSocket returns nil when a WebSocket may be opened. The same-origin policy does
+// not cover WebSockets: a page of another origin could read it, so it is held to the
+// rules of requests that change something.
+func (g *guard) checkSocket(r *http.Request) *Error {
+	asWrite := *r
+	asWrite.Method = http.MethodPost
+	if err := g.origins.Check(&asWrite); err != nil {
+		return forbidden(CodeCrossOrigin, crossOrigin)
 	}
 	return nil
 }

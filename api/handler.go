@@ -61,8 +61,14 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, e *endpoint) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		s.fail(w, r, &Error{
 			Message: "this path can only be read: use GET or HEAD", Code: CodeMethodNotAllowed,
-			status: http.StatusMethodNotAllowed, allow: "GET, HEAD",
+			status: http.StatusMethodNotAllowed, header: http.Header{"Allow": {"GET, HEAD"}},
 		})
+		return
+	}
+	if e.serve != nil {
+		if err := e.serve(w, r); err != nil {
+			s.fail(w, r, err)
+		}
 		return
 	}
 	out, err := e.handle(r)
@@ -75,9 +81,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, e *endpoint) {
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err *Error) {
 	out := reply{status: err.status, body: err}
-	if err.allow != "" {
-		out.header = http.Header{"Allow": {err.allow}}
-	}
+	out.header = maps.Clone(err.header)
 	s.send(w, r, out)
 }
 

@@ -37,6 +37,8 @@ type Config struct {
 	// Dashboard serves /dashboard/ behind the guards, with that prefix stripped; nil
 	// means that there is none.
 	Dashboard http.Handler
+	// Events is the stream of GET /events; nil is one that tells nothing.
+	Events *Events
 }
 
 // Server answers the requests of the admin listener. It is safe for concurrent use.
@@ -44,6 +46,8 @@ type Server struct {
 	cfg    Config
 	guard  *guard
 	routes []endpoint
+	// watchers are those of GET /events, which net/http knows nothing of.
+	watchers watchers
 	// boot tells this process apart from others in entity tags: generations begin
 	// anew with every start.
 	boot string
@@ -54,6 +58,9 @@ type Server struct {
 // New returns a Server and starts nothing. An entry of Hosts that is not a host is
 // ignored and logged.
 func New(cfg Config) *Server {
+	if cfg.Events == nil {
+		cfg.Events = NewEvents()
+	}
 	s := &Server{cfg: cfg, boot: bootID(), closing: closeTimeout, guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
 	s.routes = s.endpoints()
 	return s
@@ -87,6 +94,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          quietLog(s.cfg.Log),
+		BaseContext:       func(net.Listener) context.Context { return withStop(context.WithoutCancel(ctx), ctx) },
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
@@ -100,6 +108,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := srv.Shutdown(limit); err != nil {
 		_ = srv.Close() // cut what did not end in time
 	}
+	s.watchers.wait(limit)
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin listener %s: %w", l.Addr(), err)
 	}
