@@ -48,6 +48,7 @@ type App struct {
 	engine     *healthcheck.Engine
 	controller *router.Controller
 	proxy      *proxy.Proxy
+	events     *api.Events
 	admin      *api.Server
 	stopping   atomic.Bool
 	accepting  atomic.Bool
@@ -77,8 +78,10 @@ func New(cfg Config) (*App, error) {
 // wire makes the data plane, the health engine, the controller and the API.
 func (a *App) wire(authorities map[string]*x509.CertPool) {
 	s, logs := &a.cfg.Settings, a.cfg.Logs
+	a.events = api.NewEvents()
 	a.engine = healthcheck.New(healthcheck.Config{
-		Log: logs.For("healthcheck"), CAs: authorities, Version: a.cfg.Version,
+		OnTransition: a.events.Transition,
+		Log:          logs.For("healthcheck"), CAs: authorities, Version: a.cfg.Version,
 		Tick: s.HealthCheck.Tick, StartupSpread: s.HealthCheck.StartupSpread,
 		Concurrency: s.HealthCheck.Concurrency, PerHost: s.HealthCheck.PerHost,
 		AllowLoopback: s.HealthCheck.AllowLoopback, AllowLinkLocal: s.HealthCheck.AllowLinkLocal,
@@ -97,11 +100,13 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 		},
 	})
 	a.controller = router.NewController(router.ControllerConfig{
-		Health: a.engine, Upstreams: a.proxy, Prepare: a.proxy.Prepare, Log: logs.For("router"),
+		Changed: a.events.Changed,
+		Health:  a.engine, Upstreams: a.proxy, Prepare: a.proxy.Prepare, Log: logs.For("router"),
 		Providers: knownProviders(s),
 	})
 	a.proxy.SetTables(a.controller)
 	a.admin = api.New(api.Config{
+		Events: a.events,
 		Viewer: a.controller, Log: logs.For("api"), Hosts: s.Admin.Hosts, Anonymous: s.Admin.Anonymous == "read-only",
 		Verbose: s.Admin.Verbose, Version: a.cfg.Version, Phase: a.stopping.Load, Accepting: a.accepting.Load,
 	})
@@ -127,6 +132,7 @@ func (a *App) Run(ctx context.Context) error {
 	outer.log, inner.log = a.log, a.log
 	outer.broken, inner.broken = make(chan struct{}, 1), make(chan struct{}, 1)
 	if admin != nil {
+		outer.start(asking, "events", func(ctx context.Context) error { return a.events.Run(ctx, a.controller) })
 		outer.start(asking, "admin listener", func(ctx context.Context) error { return a.admin.Serve(ctx, admin) })
 	}
 	a.startCore(core, &inner)
