@@ -84,14 +84,14 @@ func (e *Events) Run(ctx context.Context, viewer router.Viewer) error {
 // compare tells what differs between two views, health aside.
 func (e *Events) compare(last, next *router.View) {
 	if table, differs := compareTables(last, next); differs {
-		e.tell(typeTable, func(rev uint64) any {
+		e.tell(FrameTable, func(rev uint64) any {
 			table.Rev = rev
 			return &table
 		})
 	}
 	for _, p := range changedProviders(last, next) {
-		e.tell(typeProvider+p.Name, func(rev uint64) any {
-			return &EventProvider{Type: typeProvider, Rev: rev, Provider: p}
+		e.tell(FrameProvider+p.Name, func(rev uint64) any {
+			return &EventProvider{Type: FrameProvider, Rev: rev, At: time.Now().Unix(), Provider: p}
 		})
 	}
 }

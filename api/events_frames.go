@@ -11,17 +11,18 @@ import (
 
 // Types of the frames of GET /events.
 const (
-	typeHello      = "hello"
-	typeTransition = "transition"
-	typeTable      = "table"
-	typeProvider   = "provider"
-	typeGap        = "gap"
+	FrameHello      = "hello"
+	FrameTransition = "transition"
+	FrameTable      = "table"
+	FrameProvider   = "provider"
+	FrameGap        = "gap"
 )
 
 // EventHello is the first frame of GET /events. Whoever reads everything once after it
 // and then follows the frames has missed nothing.
 type EventHello struct {
 	Type string `json:"type"` // hello
+	At   int64  `json:"at"`
 	// Rev is where the stream begins: all frames behind it follow.
 	Rev uint64 `json:"rev"`
 	// Generation of the view now, as in the ETag of GET /entrypoints.
@@ -51,6 +52,7 @@ type EventTransition struct {
 type EventTable struct {
 	Type       string `json:"type"` // table
 	Rev        uint64 `json:"rev"`
+	At         int64  `json:"at"`
 	Generation uint64 `json:"generation"`
 	// Changed are the ids of new and changed entrypoints, Removed those that are gone.
 	Changed []string `json:"changed"`
@@ -74,6 +76,7 @@ func (t *EventTable) bound() {
 type EventProvider struct {
 	Type     string   `json:"type"` // provider
 	Rev      uint64   `json:"rev"`
+	At       int64    `json:"at"`
 	Provider Provider `json:"provider"` // as in GET /providers
 }
 
@@ -88,14 +91,14 @@ type EventGap struct {
 
 func newEventTransition(rev uint64, t *route.Transition) *EventTransition {
 	return &EventTransition{
-		Type: typeTransition, Rev: rev, Entrypoint: t.Entrypoint, Backend: known(t.Backend), Address: known(t.Address),
+		Type: FrameTransition, Rev: rev, Entrypoint: t.Entrypoint, Backend: known(t.Backend), Address: known(t.Address),
 		Container: known(t.Container), InRotation: t.InRotation, Transition: newTransition(t),
 	}
 }
 
 // compareTables reports what is new in GET /entrypoints and GET /diagnostics.
 func compareTables(last, next *router.View) (EventTable, bool) {
-	out := EventTable{Type: typeTable, Generation: next.Generation, Changed: []string{}, Removed: []string{}}
+	out := EventTable{Type: FrameTable, At: time.Now().Unix(), Generation: next.Generation, Changed: []string{}, Removed: []string{}}
 	out.Diagnostics = !reflect.DeepEqual(last.Candidates, next.Candidates) ||
 		!reflect.DeepEqual(last.Rejected, next.Rejected) || !reflect.DeepEqual(last.Global, next.Global)
 	was, is := last.Entrypoints, next.Entrypoints

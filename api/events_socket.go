@@ -161,11 +161,11 @@ func (s *Server) watch(ctx context.Context, w *watcher, since *uint64) {
 	defer func() { <-gone }()
 	defer func() { _ = w.conn.Close() }()
 	err := w.write(EventHello{
-		Type: typeHello, Rev: begin.rev, Generation: s.cfg.Viewer.View().Generation,
+		Type: FrameHello, At: time.Now().Unix(), Rev: begin.rev, Generation: s.cfg.Viewer.View().Generation,
 		Boot: s.boot, Version: s.cfg.Version, Resumed: begin.resumed,
 	})
 	if err == nil && begin.unknown {
-		err = w.write(EventGap{Type: typeGap, Rev: begin.rev})
+		err = w.write(EventGap{Type: FrameGap, Rev: begin.rev})
 	}
 	if err == nil && w.follow(ctx, gone) == nil {
 		w.goodbye(gone, s.closing/2)
@@ -204,7 +204,7 @@ func (w *watcher) send(batch []*frame, lost uint64) error {
 		return nil
 	}
 	if lost > 0 {
-		if err := w.write(EventGap{Type: typeGap, Rev: batch[0].rev - 1, Lost: &lost}); err != nil {
+		if err := w.write(EventGap{Type: FrameGap, Rev: batch[0].rev - 1, Lost: &lost}); err != nil {
 			return err
 		}
 	}
