@@ -56,7 +56,8 @@ e2e: ## the end-to-end tests against the Docker engine (never skipped)
 ci: ## everything CI runs: check, cover, test with Docker, image
 	.ci/ci
 
-demo: up ## the demo; until the embedded one exists this is `make up`
+demo: build ## the demo: router, dashboard and backends in one process, without Docker
+	@$(BIN) demo
 
 image: ## the container image fairlead:latest, FROM scratch
 	builder=$$(deploy/choose-builder.sh) && docker build --build-arg BUILDER=$$builder --build-arg VERSION=$(VERSION) -t fairlead:latest -f deploy/Dockerfile .

@@ -30,6 +30,9 @@ func (s *server) routes() http.Handler {
 
 // who says who answered: `?wait=1s` delays, `?status=503` sets the status.
 func (s *server) who(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.Delay > 0 && !wait(r.Context(), s.cfg.Delay) {
+		return
+	}
 	if d, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil && !wait(r.Context(), min(d, 10*time.Minute)) {
 		return
 	}
@@ -56,11 +59,11 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "ok must be 0 or 1", http.StatusBadRequest)
 			return
 		}
-		s.healthy.Store(ok == "1")
+		s.illness.SetIll(ok == "0")
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	if !s.healthy.Load() {
+	if s.illness.Ill() {
 		http.Error(w, "unhealthy", http.StatusServiceUnavailable)
 		return
 	}

@@ -29,7 +29,19 @@ type Config struct {
 	Stay        bool          // event streams and WebSockets last until Drain is over
 	Unhealthy   bool          // /health begins with 503
 	RequireAuth string        // the Authorization that /require-auth wants
+	Delay       time.Duration // before each answer of /
+	Health      *Switch       // what /health says; nil is one of its own
 }
+
+// Switch turns a backend's health on and off while it runs. It is safe for concurrent
+// use; the zero value is well.
+type Switch struct{ ill atomic.Bool }
+
+// SetIll decides what /health answers from now on: 503 or 200.
+func (s *Switch) SetIll(ill bool) { s.ill.Store(ill) }
+
+// Ill reports whether /health answers 503.
+func (s *Switch) Ill() bool { return s.ill.Load() }
 
 // Main runs the workload until TERM and returns the exit code: 0 after TERM, 1 when
 // it could not serve, 3 for wrong arguments. With the first argument healthcheck it asks
@@ -165,7 +177,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 type server struct {
 	cfg      Config
 	host     string
-	healthy  atomic.Bool
+	illness  *Switch
 	requests atomic.Int64
 	probes   atomic.Int64
 
@@ -180,7 +192,12 @@ type server struct {
 func newServer(cfg Config) *server {
 	s := &server{cfg: cfg, stopping: make(chan struct{}), inFlight: map[string]int{}}
 	s.host, _ = os.Hostname()
-	s.healthy.Store(!cfg.Unhealthy)
+	if s.illness = cfg.Health; s.illness == nil {
+		s.illness = &Switch{}
+	}
+	if cfg.Unhealthy {
+		s.illness.SetIll(true)
+	}
 	return s
 }
 
