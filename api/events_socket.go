@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"strconv"
@@ -219,8 +220,12 @@ func (w *watcher) send(batch []*frame, lost uint64) error {
 }
 
 func (w *watcher) write(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
 	_ = w.conn.SetWriteDeadline(time.Now().Add(watchWrite)) // never fails
-	return w.conn.WriteJSON(v)
+	return w.conn.WriteMessage(websocket.TextMessage, text)
 }
 
 // listen answers pings and closes, and returns when the watcher is gone, silent, or

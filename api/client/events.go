@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,7 +124,7 @@ func readEvent(text []byte) (Event, error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return Event{}, fmt.Errorf("not a frame: %w", err)
 	}
-	e := Event{Type: head.Type, Rev: head.Rev, Raw: text}
+	e := Event{Type: head.Type, Rev: head.Rev, Raw: bytes.TrimSpace(text)}
 	var into any
 	switch e.Type {
 	case api.FrameHello:

@@ -154,8 +154,8 @@ route resolve and health say more with 1 and 2 (see their help).`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("see "+cmd.CommandPath()+" --help", "%v", err)
 	})
-	root.AddCommand(p.serveCommand(), p.routeCommand(), p.healthCommand(), p.explainCommand(), p.validateCommand(),
-		p.healthcheckCommand(), p.versionCommand(), p.whoamiCommand())
+	root.AddCommand(p.serveCommand(), p.routeCommand(), p.healthCommand(), p.explainCommand(), p.validateCommand(), p.eventsCommand(),
+		p.healthcheckCommand(), p.demoCommand(), p.versionCommand(), p.whoamiCommand())
 	return root
 }
 
