@@ -176,6 +176,23 @@ func (p *podman) flags() []string {
 	return []string{"--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--cgroup-parent", "/" + p.name}
 }
 
+// command makes a directory with a podman that talks to the service, and gives new
+// containers the flags that they need on this machine.
+func (p *podman) command() string {
+	p.t.Helper()
+	real, err := exec.LookPath("podman")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = run ]; then shift; set -- run %s \"$@\"; fi\nexec %s --remote --url %s \"$@\"\n",
+		strings.Join(p.flags(), " "), real, p.host())
+	dir := p.t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "podman"), []byte(script), 0o700); err != nil { //nolint:gosec // it must be executable
+		p.t.Fatal(err)
+	}
+	return dir
+}
+
 // dial connects in the service's network namespace, where its sockets then stay.
 func (p *podman) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var conn net.Conn

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -87,22 +88,43 @@ func TestPodmanExample(t *testing.T) {
 	}
 	e := newExample(t, "podman", map[string]map[string]any{"router": limits, "app": limits})
 	e.dial, e.enter, e.engine = p.dial, []string{"nsenter", "--net=" + p.namespace()}, []string{"--host", p.host()}
-	// The header's own words name the socket; here it is another one.
-	e.standIns = []string{"/run/podman/podman.sock", strings.TrimPrefix(p.host(), "unix://")}
+	socket := strings.TrimPrefix(p.host(), "unix://")
+	e.standIns = []string{"/run/podman/podman.sock", socket}
 	list := e.header()
-	start := slices.IndexFunc(list, func(c command) bool { return c.line == "docker compose up -d" })
-	if start < 2 || !strings.HasPrefix(list[start-1].line, "export DOCKER_HOST") {
+	if !slices.ContainsFunc(list, func(c command) bool { return c.line == "export DOCKER_HOST=unix://$PODMAN_SOCK" }) {
 		t.Fatalf("the header is %v", list)
 	}
-	for _, c := range list[:start] {
-		if name, value, ok := strings.Cut(strings.TrimPrefix(c.line, "export "), "="); ok && strings.HasPrefix(c.line, "export ") {
-			socket := strings.TrimPrefix(p.host(), "unix://")
-			e.env = append(e.env, name+"="+strings.ReplaceAll(e.local(value), "$PODMAN_SOCK", socket))
-		}
-	}
-	e.follow(list[start : len(list)-1])
+	e.follow(list[:len(list)-1])
 	e.changesArrive("app", "pod")
 	e.follow(list[len(list)-1:])
+}
+
+// TestPodmanHowto runs the manual's command lines, without Compose.
+func TestPodmanHowto(t *testing.T) {
+	p := newPodman(t)
+	e := &example{
+		site: &site{
+			t: t, log: &logBuffer{}, prefix: "sozune", http: "127.0.0.1:8080", admin: "127.0.0.1:3035",
+			dial: p.dial, enter: []string{"nsenter", "--net=" + p.namespace()}, engine: []string{"--host", p.host()},
+		},
+		name: "podman", dir: p.dir, env: append(os.Environ(), "PATH="+p.command()+":"+os.Getenv("PATH")),
+	}
+	socket := strings.TrimPrefix(p.host(), "unix://")
+	// The service may serve at one path only, and the file is mounted by its name.
+	e.standIns = []string{"/run/podman/podman.sock:", socket + ":"}
+	list := howto(t, "podman.md")
+	e.follow(list)
+	if !slices.ContainsFunc(list, func(c command) bool { return strings.Contains(c.want, "Name: app") }) {
+		t.Errorf("the manual does not show that it works: %v", list)
+	}
+	e.must("podman stop -t 2 app")
+	e.eventually(5*time.Second, "the stop is known", func() error {
+		out, _ := e.run("podman exec router /fairlead health http_app")
+		if !strings.Contains(out, "retained") {
+			return fmt.Errorf("%s", out)
+		}
+		return nil
+	})
 }
 
 // run starts a labelled workload.
