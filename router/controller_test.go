@@ -517,6 +517,7 @@ func TestEqualityKnowsEveryField(t *testing.T) {
 		e.RetainedUntil = epoch
 		e.Absent = []route.Absence{{CandidateID: "c", Name: "n", Why: route.AbsentPaused, Until: epoch}}
 		e.Diagnostics = []route.Diagnostic{{Code: "I001", Severity: route.SeverityInfo}}
+		e.Labels = []route.Origin{{Key: "host", Label: "sozune.http.x.host"}}
 		b := backend(1)
 		b.Container = &route.Container{ID: "c", CreatedAt: epoch, StartedAt: epoch}
 		b.StartedAt = epoch

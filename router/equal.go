@@ -17,7 +17,7 @@ func equalEntrypoints(a, b *route.Entrypoint) bool {
 		equalPointers(a.FailClosed, b.FailClosed) &&
 		slices.EqualFunc(a.Backends, b.Backends, func(x, y route.Backend) bool { return equalBackends(&x, &y) }) &&
 		slices.EqualFunc(a.Absent, b.Absent, equalAbsences) &&
-		slices.Equal(a.Diagnostics, b.Diagnostics)
+		slices.Equal(a.Diagnostics, b.Diagnostics) && slices.Equal(a.Labels, b.Labels)
 }
 
 func equalMatches(a, b *route.Match) bool {

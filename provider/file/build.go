@@ -232,7 +232,7 @@ func (j *judged) parse(cfg label.Config, t *translation, index int) label.Input 
 	in.Parsed.Diagnostics = nil
 	for i := range in.Parsed.Declarations {
 		d := &in.Parsed.Declarations[i]
-		d.Diagnostics, d.FailClosed = nil, w.failClosed(d.FailClosed)
+		d.Diagnostics, d.FailClosed, d.Labels = nil, w.failClosed(d.FailClosed), w.origins(d.Labels)
 	}
 	return in
 }
@@ -267,6 +267,14 @@ func (j *judged) conditions() {
 	m := &j.entrypoint.Match
 	m.Headers = newConditions(c.MatchHeaders, textproto.CanonicalMIMEHeaderKey)
 	m.Query = newConditions(c.MatchQuery, func(s string) string { return s })
+	from := func(key, place string, conditions []route.KeyValue) {
+		if len(conditions) > 0 {
+			j.entrypoint.Labels = append(j.entrypoint.Labels, route.Origin{Key: key, Label: j.base + "." + place})
+		}
+	}
+	from("matchheaders", "config.match_headers", m.Headers)
+	from("matchquery", "config.match_query", m.Query)
+	slices.SortFunc(j.entrypoint.Labels, func(a, b route.Origin) int { return strings.Compare(a.Key, b.Key) })
 }
 
 // newConditions returns conditions in the form in which they are compared.

@@ -163,11 +163,26 @@ func TestSameAsLabels(t *testing.T) {
 	in := label.Input{Candidate: c, Parsed: label.Parse(testLabels, c), Presence: label.Present, Endpoints: []label.Endpoint{{Host: "10.0.0.5", Port: 8443}}}
 	fromLabels := label.Group([]label.Input{in}, nil).Entrypoints[0]
 	ignored := []cmp.Option{
-		cmpopts.IgnoreFields(route.Entrypoint{}, "Claim"), cmpopts.IgnoreFields(route.Backend{}, "ID", "Container", "Incarnation"),
+		cmpopts.IgnoreFields(route.Entrypoint{}, "Claim"), cmpopts.IgnoreFields(route.Origin{}, "Label"), cmpopts.IgnoreFields(route.Backend{}, "ID", "Container", "Incarnation"),
 		cmp.AllowUnexported(route.StatusSet{}), cmpopts.EquateComparable(fromFile.Match.ClientIPs[0]),
 	}
 	if diff := cmp.Diff(fromLabels, fromFile, ignored...); diff != "" {
 		t.Errorf("labels (-) and file (+) differ:\n%s", diff)
+	}
+	for _, want := range []route.Origin{
+		{Key: "pathregex", Label: "entrypoints[0].config.path"}, {Key: "matchheaders", Label: "entrypoints[0].config.match_headers"},
+		{Key: "healthcheck.interval", Label: "entrypoints[0].config.health_check.interval_ms"},
+	} {
+		if !slices.Contains(fromFile.Labels, want) {
+			t.Errorf("%+v is not among the origins %+v", want, fromFile.Labels)
+		}
+	}
+}
+
+func TestAnOptionThatTheFileDoesNotSetHasNoOrigin(t *testing.T) {
+	e := contentsOf(t, "entrypoints:\n  - {name: good, backends: [{address: 10.0.0.1, port: 80}], config: {hostnames: [good.example.com]}}\n").entrypoints[0]
+	if want := []route.Origin{{Key: "host", Label: "entrypoints[0].config.hostnames"}}; !slices.Equal(e.Labels, want) {
+		t.Errorf("%+v, want %+v", e.Labels, want)
 	}
 }
 

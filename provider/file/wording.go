@@ -78,3 +78,15 @@ func (w *wording) failClosed(f *route.FailClosed) *route.FailClosed {
 	}
 	return &route.FailClosed{Code: f.Code, Label: w.label(f.Label)}
 }
+
+// origins names the keys of the file that set options. The priority that only names the
+// service (translate) is none of them.
+func (w *wording) origins(in []route.Origin) []route.Origin {
+	var out []route.Origin
+	for _, o := range in {
+		if o.Key != "priority" || w.t.labels[o.Label] != "0" {
+			out = append(out, route.Origin{Key: o.Key, Label: w.label(o.Label)})
+		}
+	}
+	return out
+}

@@ -17,7 +17,7 @@ func (g *grouping) entrypoint(grp *group) *route.Entrypoint {
 	e := &route.Entrypoint{
 		ID: grp.id, Name: grp.key.service, Protocol: grp.key.protocol,
 		Source: d.in.Candidate.Provider, Project: d.in.Candidate.Project, Claim: grp.claim,
-		Match: d.decl.Match, Options: d.decl.Options,
+		Match: d.decl.Match, Options: d.decl.Options, Labels: d.decl.Labels,
 		FailClosed:    grp.failClosed(),
 		RetainedUntil: grp.retainedUntil(),
 	}

@@ -100,6 +100,28 @@ func (s *scope) declare() {
 	}
 	s.laterKeys()
 	s.unknownKeys()
+	d.Labels = s.origins()
+}
+
+// origins are the labels that options come from; one whose value cannot be used leaves
+// its option at the default.
+func (s *scope) origins() []route.Origin {
+	bad := map[string]bool{}
+	for _, d := range s.list {
+		bad[d.Code+" "+d.Label] = true
+	}
+	var out []route.Origin
+	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
+		e := s.entries[name]
+		if e.key == nil || e.key.Available != Working || e.key.Level == LevelBackend {
+			continue
+		}
+		shown := shorten(e.label, shownLabel)
+		if e.key.Level == LevelMatcher || !bad[e.key.BadValue+" "+shown] {
+			out = append(out, route.Origin{Key: name, Label: shown})
+		}
+	}
+	return out
 }
 
 // fail closes the route; what a user must correct (E104) is shown before what this

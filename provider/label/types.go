@@ -60,6 +60,9 @@ type Declaration struct {
 	// Set names the keys (lower case, relative to the service) that labels set;
 	// conflicts (W111) are found with it.
 	Set map[string]string // key -> value for comparison, never shown
+	// Labels are those of Set that work in this version and are not the backend's own,
+	// sorted by key.
+	Labels []route.Origin
 	// Diagnostics are those of Parsed.Diagnostics that are about this declaration.
 	Diagnostics []route.Diagnostic
 }

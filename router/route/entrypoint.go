@@ -35,6 +35,15 @@ type Entrypoint struct {
 	// route answers 503 misconfigured_protection for the requests it wins.
 	FailClosed  *FailClosed
 	Diagnostics []Diagnostic
+	// Labels are those that set the matchers, options and the check, sorted by key; what
+	// is not among them has its default.
+	Labels []Origin
+}
+
+// Origin says which label set an option. Values are not in it.
+type Origin struct {
+	Key   string // relative to the service, in lower case: "healthcheck.path"
+	Label string // as it is written; for a file the place in it
 }
 
 // CanServe reports whether any backend is present by its provider's word.
