@@ -57,8 +57,17 @@ type Exchange struct {
 
 	// Route is nil until one matched.
 	Route *router.Route
-	// Attempts counts the backends that were contacted.
+	// Attempts counts the backends that were contacted; Backend is the last one, nil
+	// before.
 	Attempts int
+	Backend  *route.Placement
+	// Held is how long the request waited for a backend, Connect how long its contacts
+	// took to get a connection, and Answer how long they waited for a response head after
+	// that.
+	Held, Connect, Answer time.Duration
+	// Received and Sent are the bytes of the bodies that the client sent and got, those
+	// of a tunnel included.
+	Received, Sent int64
 	// Reason says why the request was not served as asked. Status is what the client
 	// got, 499 when it left.
 	Reason route.Reason

@@ -75,6 +75,7 @@ func (p *Proxy) answer(x *exchange.Exchange, status int, reason route.Reason, fi
 	x.Response.Head(status, nil, allOf(fields))
 	if x.Verb != "HEAD" && body != "" {
 		_, _ = x.Response.Write([]byte(body))
+		x.Sent = int64(len(body))
 	}
 }
 

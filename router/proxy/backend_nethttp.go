@@ -211,8 +211,12 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 	at := &o.call.conn
 	at.answered.Store(false)
 	at.reused.Store(info.Reused)
+	at.making = 0
 	if at.conn = connOf(info.Conn); at.conn != nil {
 		at.before = at.conn.written.Load()
+		if !info.Reused {
+			at.making = at.conn.making
+		}
 	}
 	if !at.discarded.Load() {
 		o.tries++

@@ -72,11 +72,15 @@ func (b *body) failure() error {
 	return b.err
 }
 
-// release ends the last turn.
-func (b *body) release() {
-	if b != nil {
-		b.take()
+// release ends the last turn and returns how much was read.
+func (b *body) release() int64 {
+	if b == nil {
+		return 0
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turn++
+	return b.read
 }
 
 // next reads a piece for a turn; at is how much this turn read before. keep is set

@@ -45,7 +45,8 @@ type call struct {
 // contact is what is known of the connection that a call uses.
 type contact struct {
 	conn     *conn
-	before   int64 // bytes written on it for earlier requests
+	before   int64         // bytes written on it for earlier requests
+	making   time.Duration // 0 when it was there already
 	reused   atomic.Bool
 	answered atomic.Bool // a byte of the response arrived
 	// discarded is set when a pooled connection was closed instead of used: nothing
@@ -69,6 +70,17 @@ func (c *call) expire() {
 	if !ended {
 		c.cancel(cause)
 	}
+}
+
+// timed splits the time that a contact took until its response head or its failure;
+// unsent is set when there was no connection to send anything on.
+func (c *call) timed(took time.Duration, unsent bool) {
+	connect := took
+	if !unsent {
+		connect = min(c.conn.making, took)
+	}
+	c.x.Connect += connect
+	c.x.Answer += took - connect
 }
 
 // progress notes that bytes moved.

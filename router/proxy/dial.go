@@ -22,6 +22,7 @@ type conn struct {
 	closing sync.Once
 
 	opened time.Time
+	making time.Duration        // how long it took to be made, TLS included
 	user   atomic.Pointer[call] // the call that uses it, nil while it is idle
 	idleAt atomic.Int64         // nanoseconds from opened to the end of the last call; 0 before
 }
@@ -95,11 +96,13 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	began := time.Now()
 	raw, err := u.dialAllowed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := &conn{Conn: raw, up: u, opened: time.Now()}
+	defer func() { c.making = time.Since(began) }()
 	if !u.keep(c) {
 		_ = raw.Close()
 		return nil, &dialError{kind: route.KindLeaving, err: errRetired}

@@ -22,6 +22,9 @@ var (
 // request only.
 func (p *Proxy) handle(x *exchange.Exchange, target string) {
 	x.Began = time.Now()
+	if log := p.cfg.Access; log != nil {
+		defer log.Log(x, target) // after the answer to a panic
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			p.panicked(x, v)

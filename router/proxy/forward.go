@@ -170,7 +170,7 @@ func (f *delivery) retry() bool {
 // done gives back what the request holds besides its call.
 func (f *delivery) done() {
 	f.r.Cell.Retrying.Add(-f.retries)
-	f.body.release()
+	f.x.Received += f.body.release()
 }
 
 // attempt contacts one backend and relays its response. A failure means that the
@@ -182,6 +182,7 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, 
 	defer load.InFlight.Add(-1)
 	load.Requests.Add(1)
 
+	x.Backend = target
 	began := time.Now()
 	if x.Attempts > 1 {
 		x.Route.Cell.Traffic.NoteRetry()
@@ -189,9 +190,11 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, 
 	}
 	x.Response.Duplex()
 	res, fail := c.up.send(c)
+	took := time.Since(began)
+	c.timed(took, fail != nil && fail.unsent)
 	if fail != nil {
 		if !fail.ours {
-			load.Traffic.Note(0, time.Since(began))
+			load.Traffic.Note(0, took)
 			p.report(route.Outcome{Placement: target, Kind: fail.kind, Transport: true})
 		}
 		return fail
@@ -203,7 +206,7 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, 
 	}
 	p.report(route.Outcome{Placement: target, Status: res.status})
 	x.Status = res.status
-	load.Traffic.Note(res.status, time.Since(began))
+	load.Traffic.Note(res.status, took)
 	p.count(x, res.status)
 	if res.tunnel != nil {
 		load.Tunnels.Add(1)
@@ -215,6 +218,7 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, 
 		// The head was a success; that the rest of it broke off is told, too.
 		load.Traffic.NoteCut()
 		x.Route.Cell.Traffic.NoteCut()
+		x.Reason = route.ReasonBackendClosed
 		p.report(route.Outcome{Placement: target, Kind: bodyKind(c, err), Transport: true, Status: res.status})
 	}
 	return nil

@@ -115,6 +115,7 @@ func (s *stay) wait(x *exchange.Exchange, cell *route.RotationCell, rot *route.R
 	}
 	timer := time.NewTimer(min(limit, lookAgain))
 	defer timer.Stop()
+	defer func() { x.Held += time.Since(now) }()
 	select {
 	case <-changed:
 	case <-timer.C:

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fairlead/router"
+	"fairlead/router/exchange"
 	"fairlead/router/middleware"
 	"fairlead/router/route"
 )
@@ -28,10 +29,17 @@ type Outcomes interface {
 	Report(o route.Outcome)
 }
 
+// AccessLog is told of every request when it is over, a tunnel at its end. Log may look
+// at the exchange until it returns, and never blocks; target is the raw request target.
+type AccessLog interface {
+	Log(x *exchange.Exchange, target string)
+}
+
 // Config configures a Proxy. Zero values mean the defaults.
 type Config struct {
 	Tables         Tables
-	Outcomes       Outcomes // may be nil
+	Outcomes       Outcomes  // may be nil
+	Access         AccessLog // nil: off
 	TrustedProxies []netip.Prefix
 	Limits         Limits
 	Timeouts       Timeouts

@@ -50,6 +50,9 @@ func (p *Proxy) relay(c *call, res *response) error {
 		if errors.As(err, &short) && x.Context.Err() == nil && !errors.Is(context.Cause(c.ctx), errRetired) {
 			return short.err
 		}
+		if x.Context.Err() != nil {
+			x.Reason = route.ReasonClientGone
+		}
 		return nil
 	}
 	if res.trailers != nil {
@@ -83,6 +86,7 @@ func (p *Proxy) copyBody(w exchange.Writer, res *response, c *call) error {
 			if _, err := w.Write(buffer[:n]); err != nil {
 				return err
 			}
+			c.x.Sent += int64(n)
 			if left != 0 && !ended {
 				if err := w.Flush(); err != nil {
 					return err

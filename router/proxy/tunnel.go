@@ -87,19 +87,20 @@ func (p *Proxy) tunnel(c *call, res *response) {
 	both := pair{client, end.conn}
 	defer func() { _ = both.Close() }()
 	var wg sync.WaitGroup
-	wg.Go(func() { p.pipe(end.conn, read, both) })
-	wg.Go(func() { p.pipe(client, end.read, both) })
+	wg.Go(func() { x.Received += p.pipe(end.conn, read, both) })
+	wg.Go(func() { x.Sent += p.pipe(client, end.read, both) })
 	wg.Wait()
 }
 
 // pipe copies one direction and passes on its end as a half-close. An error, or an
-// end that cannot be passed on alone, ends both directions.
-func (p *Proxy) pipe(to net.Conn, from io.Reader, both io.Closer) {
-	err := p.copyTunnel(to, from)
+// end that cannot be passed on alone, ends both directions. It returns what passed.
+func (p *Proxy) pipe(to net.Conn, from io.Reader, both io.Closer) int64 {
+	n, err := p.copyTunnel(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok && errors.Is(err, io.EOF) && half.CloseWrite() == nil {
-		return
+		return n
 	}
 	_ = both.Close()
+	return n
 }
 
 // idleBuffer is what each direction of a quiet tunnel costs; there may be very many.
@@ -107,7 +108,7 @@ const idleBuffer = 2 << 10
 
 // copyTunnel copies through a small buffer, and through a pooled one while it is
 // filled. It ends with io.EOF or another error.
-func (p *Proxy) copyTunnel(to io.Writer, from io.Reader) error {
+func (p *Proxy) copyTunnel(to io.Writer, from io.Reader) (passed int64, err error) {
 	small := make([]byte, idleBuffer)
 	buffer := small
 	var large *[bufferSize]byte
@@ -120,11 +121,12 @@ func (p *Proxy) copyTunnel(to io.Writer, from io.Reader) error {
 		n, err := from.Read(buffer)
 		if n > 0 {
 			if _, err := to.Write(buffer[:n]); err != nil {
-				return err
+				return passed, err
 			}
+			passed += int64(n)
 		}
 		if err != nil {
-			return err
+			return passed, err
 		}
 		switch {
 		case large == nil && n == len(small):
@@ -155,6 +157,9 @@ func (u *upstream) sendUpgrade(c *call) (*response, *failure) {
 	nc, err := u.dial(c.ctx)
 	if err != nil {
 		return nil, failed(c, err)
+	}
+	if made := connOf(nc); made != nil {
+		c.conn.making = made.making
 	}
 	// The call ends by itself when its response body is relayed or cut, so this
 	// bounds a body that stalls, too.

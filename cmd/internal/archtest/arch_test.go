@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"healthcheck":                {"router/route"},
 	"router":                     {"router/route"},
 	"router/exchange":            {"router", "router/route"},
+	"router/accesslog":           {"router/exchange", "router/route"},
 	"router/middleware":          {"router", "router/exchange", "router/route"},
 	"router/proxy":               {"router", "router/exchange", "router/middleware", "router/route"},
 	"api":                        {"router", "router/route"},
