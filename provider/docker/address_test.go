@@ -193,7 +193,7 @@ func TestChoosePort(t *testing.T) {
 			if c.protocol == "" {
 				c.protocol = route.HTTP
 			}
-			port, d := choosePort(c.protocol, "sozune.http.web.port", c.labelled, c.hostMode, strings.Fields(c.exposed))
+			port, d := ChoosePort(c.protocol, "sozune.http.web.port", c.labelled, c.hostMode, strings.Fields(c.exposed))
 			var code, message string
 			if d != nil {
 				code, message = d.Code, d.Message

@@ -16,11 +16,11 @@ const (
 	webAltPort = 8080
 )
 
-// choosePort chooses the port of one declaration (labels.md, "Port"). label is the
+// ChoosePort chooses the port of one declaration (labels.md, "Port"). label is the
 // full name of its port label, labelled its value or 0. A diagnostic says what was
 // defaulted (I002) or why there is no port (E106, E108). UDP has no default; the
 // parser has said so (E006).
-func choosePort(protocol route.Protocol, label string, labelled uint16, hostMode bool, exposed []string) (uint16, *route.Diagnostic) {
+func ChoosePort(protocol route.Protocol, label string, labelled uint16, hostMode bool, exposed []string) (uint16, *route.Diagnostic) {
 	switch {
 	case labelled != 0:
 		return labelled, nil

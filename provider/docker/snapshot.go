@@ -170,7 +170,7 @@ func (s *state) endpoints(r *record) (endpoints []label.Endpoint, waiting bool) 
 		e := label.Endpoint{Host: place.host, Loopback: place.loopback, Diagnostics: slices.Clone(place.diagnostics)}
 		if place.host != "" {
 			name := s.cfg.Label.Prefix + "." + string(d.Protocol) + "." + d.Service + ".port"
-			port, diagnostic := choosePort(d.Protocol, name, d.Backend.Port, place.hostMode, r.info.Exposed)
+			port, diagnostic := ChoosePort(d.Protocol, name, d.Backend.Port, place.hostMode, r.info.Exposed)
 			if e.Port = port; port == 0 {
 				e.Host = ""
 			}

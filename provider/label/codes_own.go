@@ -29,6 +29,12 @@ var ownWarningCodes = []Explanation{
 	explain("W131", "Probing lacks local resources", "Several probes in a row could not be sent because the router's own machine had no file descriptor or port left.",
 		"Such probes count for nothing: every backend keeps its state, and they are tried again.",
 		"Raise the limit of open files, or lower healthCheck.concurrency.", "ulimit -n 256 -> ulimit -n 65536"),
+	explain("W132", "Labels of the deployment", "Labels of ours stand under deploy.labels of a compose file.",
+		"They belong to a Swarm service: no container gets them, so nothing is routed by them.", "Move them to labels of the service.",
+		"deploy: {labels: {sozune.enable: \"true\"}} -> labels: {sozune.enable: \"true\"}"),
+	explain("W133", "Variable not set", "A compose file uses a variable that neither the environment nor .env sets.",
+		"Compose puts nothing in its place: a host or a port may come out empty.", "Set it, or give a default.",
+		"sozune.http.web.host=${HOST} -> sozune.http.web.host=${HOST:-web.example.com}"),
 }
 
 // infoCodes are facts worth knowing.

@@ -24,6 +24,7 @@ var allowed = map[string][]string{
 	"provider/docker":            {"provider", "provider/label", "router/route"},
 	"provider/docker/enginetest": {},
 	"provider/file":              {"provider", "provider/label", "router/route"},
+	"provider/compose":           {"provider/docker", "provider/label", "router/route"},
 	"healthcheck":                {"router/route"},
 	"router":                     {"router/route"},
 	"router/exchange":            {"router", "router/route"},

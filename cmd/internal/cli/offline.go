@@ -3,13 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fairlead/cmd/internal/app"
 	"fairlead/cmd/internal/config"
-	"fairlead/provider"
+	"fairlead/provider/compose"
 	"fairlead/provider/docker"
 	"fairlead/router"
 	"fairlead/router/route"
@@ -25,20 +27,22 @@ func engineFailure(err error) error {
 
 // sourceOptions say what to read without a running router.
 type sourceOptions struct {
-	file   string // -f
+	// files are those of -f: one of entrypoints, or a compose file and its overrides.
+	files []string
+	// projects are compose files of further projects.
+	projects []string
 	config string // --config
 	docker string // --docker
 }
 
 func (o *sourceOptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.file, "file", "f", "", "read this `file` of entrypoints instead of the engine")
+	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "read this `file` instead of the engine: a compose file (again for its overrides), or one of entrypoints")
 	cmd.Flags().StringVar(&o.config, "config", "", "configuration `file` (default: CONFIG_PATH, ./fairlead.yaml, /etc/fairlead/fairlead.yaml)")
 	cmd.Flags().StringVar(&o.docker, "docker", "", "`address` of the engine (default: DOCKER_HOST, else the local socket)")
 }
 
 // collector reads its source once.
 type collector interface {
-	provider.Provider
 	Collect(ctx context.Context) (route.Snapshot, error)
 }
 
@@ -93,9 +97,6 @@ func unreadable(err error) error {
 		lines = append(lines, printable(line))
 	}
 	f.message = strings.Join(lines, "\n")
-	if strings.Contains(f.message, `unknown key "services"`) {
-		f.fix = "this looks like a compose file, which is not read in this version: start its services and leave out -f"
-	}
 	return f
 }
 
@@ -127,12 +128,8 @@ func (p *program) settings(o *sourceOptions) (*config.Config, error) {
 
 // collectors are the sources of the settings, or only the file that was named.
 func (p *program) collectors(s *config.Config, o *sourceOptions) ([]collector, error) {
-	if o.file != "" {
-		f, err := app.File(s, o.file, app.Logs{})
-		if err != nil {
-			return nil, usage("", "-f: %s", printable(err.Error()))
-		}
-		return []collector{f}, nil
+	if len(o.files)+len(o.projects) > 0 {
+		return p.fileCollectors(s, o)
 	}
 	var list []collector
 	if s.Providers.Docker.Enabled {
@@ -150,4 +147,31 @@ func (p *program) collectors(s *config.Config, o *sourceOptions) ([]collector, e
 		list = append(list, f)
 	}
 	return list, nil
+}
+
+// fileCollectors are those of the files that were named.
+func (p *program) fileCollectors(s *config.Config, o *sourceOptions) ([]collector, error) {
+	first := slices.Concat(o.files, o.projects)[0]
+	text, err := os.ReadFile(first)
+	if err != nil {
+		return nil, &failure{code: exitUnreachable, message: printable(err.Error()), cause: err}
+	}
+	if !compose.IsCompose(text) && len(o.projects) == 0 {
+		if len(o.files) > 1 {
+			return nil, usage("give one file of entrypoints, or compose files", "-f %s is no compose file, so it has no overrides", printable(first))
+		}
+		f, err := app.File(s, first, app.Logs{})
+		if err != nil {
+			return nil, usage("", "-f: %s", printable(err.Error()))
+		}
+		return []collector{f}, nil
+	}
+	var projects [][]string
+	if len(o.files) > 0 {
+		projects = append(projects, o.files)
+	}
+	for _, file := range o.projects {
+		projects = append(projects, []string{file})
+	}
+	return []collector{compose.New(compose.Config{Projects: projects, Env: p.Env, Label: app.LabelConfig(s)})}, nil
 }

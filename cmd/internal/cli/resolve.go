@@ -80,7 +80,7 @@ func (o *resolveOptions) query(url string) (router.Query, error) {
 		}
 		q.ClientIP = addr.Unmap()
 	}
-	if o.source.file != "" && !o.offline {
+	if len(o.source.files) > 0 && !o.offline {
 		return q, usage("add --offline", "-f is for --offline")
 	}
 	return q, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead/provider/compose"
 	"fairlead/provider/file"
 	"fairlead/router"
 	"fairlead/router/route"
@@ -23,18 +24,24 @@ type validateOptions struct {
 func (p *program) validateCommand() *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
-		Use:   "validate",
+		Use:   "validate [COMPOSE-FILE...]",
 		Short: "What labels amount to: what would be routed, what not, and every mistake with its fix",
-		Long: `Reads the engine, or a file of entrypoints, and judges it as a router would at its
-start. No router needs to run, and none is asked.
+		Long: `Reads the engine, compose files, or a file of entrypoints, and judges them as a router
+would at its start. No router needs to run, and none is asked; nothing is started.
+
+Compose files are read as compose does: variables, .env, extends, include and all
+profiles. Each file named without -f is a project of its own, so that what two stacks
+do to each other is seen before they run; several -f are one project and its overrides.
 
 Exit codes: 0 no errors; 1 at least one error; 3 wrong usage, configuration or
 environment; 4 the engine or the file cannot be read.`,
 		Example: `  fairlead validate
   fairlead validate --only-skipped
+  fairlead validate -f compose.yaml
+  fairlead validate shop/compose.yaml blog/compose.yaml
   fairlead validate --severity error -f routes.yaml`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.source.projects = args
 			if !slices.Contains([]string{"error", "warn", "info"}, o.severity) {
 				return usage("give error, warn or info", "--severity %s is not a severity", o.severity)
 			}
@@ -52,7 +59,8 @@ func (p *program) validate(ctx context.Context, o *validateOptions) error {
 	view, err := p.offline(ctx, &o.source)
 	var f *failure
 	var invalid *file.InvalidError
-	if errors.As(err, &f) && errors.As(err, &invalid) {
+	var refused *compose.InvalidError
+	if errors.As(err, &f) && (errors.As(err, &invalid) || errors.As(err, &refused)) {
 		f.code = exitFailed // a mistake in what is validated, not in how it was asked
 	}
 	if err != nil {
@@ -103,7 +111,7 @@ func newReport(v *router.View) report {
 	told := map[route.Diagnostic]bool{}
 	for _, c := range v.Candidates {
 		about := short(c.CandidateID)
-		if name := names[c.CandidateID]; name != "" {
+		if name := names[c.CandidateID]; name != "" && name != about {
 			about = name + " (" + about + ")"
 		}
 		r.Findings = append(r.Findings, finding{about, slices.Clone(c.Diagnostics)})
@@ -251,7 +259,11 @@ func (p *program) printRejected(list []route.Rejected) {
 	p.say("%s", s.bold("Not routed"))
 	t := table{head: []string{"CANDIDATE", "CODE", "WHY"}}
 	for _, c := range list {
-		t.add(c.Name+" ("+short(c.CandidateID)+")", c.Code, c.Reason)
+		name := c.Name
+		if id := short(c.CandidateID); id != name {
+			name += " (" + id + ")"
+		}
+		t.add(name, c.Code, c.Reason)
 		if c.Hint != "" {
 			t.note("fix: " + c.Hint)
 		}

@@ -1,0 +1,158 @@
+// Package compose reads compose files as a router would find their containers after
+// `docker compose up`. It starts nothing and asks no engine: what an image exposes and
+// which addresses the containers get it cannot know.
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/goccy/go-yaml"
+	"github.com/sirupsen/logrus"
+
+	"fairlead/provider/label"
+	"fairlead/router/route"
+)
+
+// Name is the provider's name in answers.
+const Name = "compose"
+
+// Config says what is read.
+type Config struct {
+	// Projects are the files of each project; the later files of one project override
+	// its earlier ones, as compose's own -f does.
+	Projects [][]string
+	Env      []string // NAME=value, for interpolation; a project's .env file is read, too
+	Label    label.Config
+}
+
+// Reader reads compose files.
+type Reader struct{ cfg Config }
+
+// New returns a Reader; it reads nothing yet.
+func New(cfg Config) *Reader { return &Reader{cfg: cfg} }
+
+// InvalidError is a compose file that compose itself would refuse.
+type InvalidError struct {
+	Files string
+	Err   error
+}
+
+// Error implements error.
+func (e *InvalidError) Error() string {
+	return "not a valid compose file: " + e.Files + ": " + e.Err.Error()
+}
+
+// Unwrap returns what the file is refused for.
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// IsCompose reports whether a text is a compose file rather than a file of entrypoints:
+// it has services and no entrypoints at its top.
+func IsCompose(text []byte) bool {
+	var top struct {
+		Services    any `yaml:"services"`
+		Include     any `yaml:"include"`
+		Entrypoints any `yaml:"entrypoints"`
+	}
+	if err := yaml.Unmarshal(text, &top); err != nil {
+		return false
+	}
+	return top.Entrypoints == nil && (top.Services != nil || top.Include != nil)
+}
+
+// Collect reads all projects once. An error is a file that cannot be read (fs errors) or
+// an InvalidError; mistakes in labels are diagnostics of the snapshot.
+func (r *Reader) Collect(ctx context.Context) (route.Snapshot, error) {
+	var all []service
+	missing := map[string]bool{}
+	for _, files := range r.cfg.Projects {
+		unset := map[string]bool{}
+		project, err := r.load(ctx, files, unset)
+		if err != nil {
+			return route.Snapshot{}, err
+		}
+		maps.Copy(missing, unset)
+		all = append(all, services(project)...)
+	}
+	s := r.snapshot(all)
+	for _, name := range slices.Sorted(keysOf(missing)) {
+		s.Global = append(s.Global, route.Diagnose("W133", "set "+name+" in the environment or in .env, or give a default: ${"+name+":-value}",
+			"the variable %s is not set: compose puts nothing in its place", name))
+	}
+	return s, nil
+}
+
+// load reads one project: interpolation, extends, include, label files, every profile.
+func (r *Reader) load(ctx context.Context, files []string, missing map[string]bool) (*types.Project, error) {
+	for _, f := range files {
+		if _, err := os.Stat(f); err != nil {
+			return nil, err
+		}
+	}
+	var mu sync.Mutex
+	options, err := cli.NewProjectOptions(files,
+		cli.WithWorkingDirectory(filepath.Dir(files[0])), cli.WithEnv(r.cfg.Env), cli.WithDotEnv,
+		cli.WithDefaultProfiles("*"), cli.WithoutEnvironmentResolution, cli.WithResolvedPaths(true),
+		cli.WithLoadOptions(func(o *loader.Options) {
+			if o.Interpolate == nil {
+				return // the files are only being listed
+			}
+			lookup := o.Interpolate.LookupValue
+			o.Interpolate.LookupValue = func(name string) (string, bool) {
+				value, ok := lookup(name)
+				if !ok {
+					mu.Lock()
+					missing[name] = true
+					mu.Unlock()
+				}
+				return value, ok
+			}
+		}))
+	if err != nil {
+		return nil, r.invalid(files, err)
+	}
+	project, err := quietly(func() (*types.Project, error) { return options.LoadProject(ctx) })
+	if err != nil {
+		return nil, r.invalid(files, err)
+	}
+	wanted := labelVariables(files)
+	maps.DeleteFunc(missing, func(name string, _ bool) bool { return !wanted[name] })
+	return project, nil
+}
+
+// quietly keeps the library's own warnings from the terminal: they are told as findings.
+func quietly[T any](f func() (T, error)) (T, error) {
+	logger := logrus.StandardLogger()
+	out := logger.Out
+	logger.SetOutput(io.Discard)
+	defer logger.SetOutput(out)
+	return f()
+}
+
+func (r *Reader) invalid(files []string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &InvalidError{Files: strings.Join(files, ", "), Err: r.redacted(err)}
+}
+
+// redacted cuts an error's text down to its first lines: it may quote the file.
+func (r *Reader) redacted(err error) error {
+	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	const most = 300
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return fmt.Errorf("%s", text) //nolint:err113 // the library has no types for it
+}
