@@ -106,7 +106,7 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 	})
 	a.proxy.SetTables(a.controller)
 	a.admin = api.New(api.Config{
-		Events: a.events,
+		Events: a.events, Dashboard: a.dashboard(),
 		Viewer: a.controller, Log: logs.For("api"), Hosts: s.Admin.Hosts, Anonymous: s.Admin.Anonymous == "read-only",
 		Verbose: s.Admin.Verbose, Version: a.cfg.Version, Phase: a.stopping.Load, Accepting: a.accepting.Load,
 	})

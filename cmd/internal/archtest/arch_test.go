@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"router/proxy":               {"router", "router/exchange", "router/middleware", "router/route"},
 	"api":                        {"router", "router/route"},
 	"api/client":                 {"api", "router", "router/route"},
+	"dashboard":                  {"api", "router", "router/route"},
 	"cmd/fairlead":               {"cmd/internal/..."},
 	"cmd/internal/...":           {"..."},
 	"deploy/e2e":                 {"cmd/internal/...", "router/route"},

@@ -1,0 +1,196 @@
+package dashboard
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"fairlead/api"
+	"fairlead/router"
+	"fairlead/router/route"
+)
+
+// backend is one backend with all that is known of it.
+type backend struct {
+	Entrypoint  string
+	ID, Name    string
+	Address     string
+	Mark        mark
+	In          bool
+	Reason      string // of being in rotation or out of it
+	Since       moment
+	Explain     string
+	Advice      string
+	Code        string
+	Check       string
+	Next        moment
+	Probing     bool
+	Strip       strip
+	Last        string
+	LastChecked moment
+	Streak      string
+	Counters    string
+	Weight      string
+	InFlight    int64
+	Tunnels     int64
+	Figures     figures
+	Image       string
+	Started     moment
+	History     []transition
+	Bound       string
+}
+
+func (q *request) backend(v *router.EntrypointView, i int, b *api.BackendHealth) backend {
+	h := &v.Health.Backends[i]
+	out := backend{
+		Entrypoint: v.Entrypoint.ID, ID: b.ID, Name: nameOf(&h.Backend), Address: b.Address, Mark: markOf(b.State), In: b.InRotation,
+		Reason: words(b.RotationReason), Since: epochMoment(b.Since, q.now), Explain: b.Explain, Code: text(b.Code),
+		Next: epochMaybe(b.NextCheckAt, q.now), Probing: b.InFlightProbe, Strip: newStrip(h.Probes), LastChecked: epochMaybe(b.LastChecked, q.now),
+		InFlight: b.Load.InFlight, Tunnels: b.Load.Tunnels, Weight: weightText(b), Figures: q.backendFigures(v.Entrypoint.ID, h.Load),
+	}
+	if route.State(b.State) == route.StateDown || route.State(b.State) == route.StateGated {
+		out.Advice = adviceFor(b)
+	} else {
+		out.Advice = text(b.Hint)
+	}
+	if b.Container != nil {
+		out.Image, out.Started = text(b.Container.Image), epochMaybe(b.Container.StartedAt, q.now)
+	}
+	if c := b.Check; c != nil {
+		out.Check, out.Bound = checkText(c), durationText(c.DetectionBoundMS)
+		out.Streak = streakText(b)
+		out.Counters = grouped(int(b.Counters.Probes)) + " probes, " + grouped(int(b.Counters.Failures)) + " failed"
+	}
+	if r := b.LastResult; r != nil {
+		out.Last = resultText(r)
+	}
+	n := newest{most: mostTimeline}
+	for j := range h.History {
+		n.add(event{&h.History[j], v.Entrypoint.ID, ""})
+	}
+	out.History = q.transitionsOf(n.prune())
+	return out
+}
+
+func weightText(b *api.BackendHealth) string {
+	switch {
+	case b.Weight.Configured == 0 && b.InRotation:
+		return "backup, serving"
+	case b.Weight.Configured == 0:
+		return "backup"
+	case !b.InRotation:
+		return strconv.Itoa(b.Weight.Configured) + ", now 0"
+	case float64(b.Weight.Configured) != b.Weight.Effective:
+		return strconv.Itoa(b.Weight.Configured) + ", now " + strconv.FormatFloat(b.Weight.Effective, 'f', -1, 64)
+	}
+	return strconv.Itoa(b.Weight.Configured)
+}
+
+// checkText is what the backend is asked, and how often.
+func checkText(c *api.Check) string {
+	var s string
+	if c.Path != nil {
+		s = text(c.Method) + " " + text(c.Scheme) + "://" + c.Target + *c.Path
+	} else {
+		s = "TCP connect to " + c.Target
+	}
+	return s + ", every " + durationText(c.IntervalMS)
+}
+
+func streakText(b *api.BackendHealth) string {
+	switch c := b.Counters; {
+	case c.ConsecutiveFail > 0:
+		return countOf(c.ConsecutiveFail, "failure") + " in a row of " + strconv.Itoa(b.Check.UnhealthyThreshold) + " that take it out"
+	case c.ConsecutiveOK > 0 && route.State(b.State) == route.StateDown:
+		return strconv.Itoa(c.ConsecutiveOK) + " of " + strconv.Itoa(b.Check.HealthyThreshold) + " successes that bring it back"
+	}
+	return ""
+}
+
+func resultText(r *api.Result) string {
+	took := msText(time.Duration(r.DurationMS * float64(time.Millisecond)))
+	if r.OK {
+		return "passed: " + r.Message + ", in " + took
+	}
+	return "failed: " + r.Message + ", after " + took
+}
+
+// durationText writes milliseconds as the labels do: "10s", "1m30s", "500ms".
+func durationText(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d == 0:
+		return "0"
+	case d%time.Hour == 0:
+		return strconv.FormatInt(int64(d/time.Hour), 10) + "h"
+	case d >= time.Minute && d%time.Minute == 0:
+		return strconv.FormatInt(int64(d/time.Minute), 10) + "m"
+	}
+	return d.String()
+}
+
+// strip is a backend's last probes as ticks: upwards what passed, the slower the higher;
+// downwards what failed.
+type strip struct {
+	Ticks []tick
+	Words string
+}
+
+// tick is one probe in the units of the strip.
+type tick struct {
+	OK        bool
+	X, Y, Len int
+	Words     string
+}
+
+// Size of the strip: its middle line is the border between passed and failed.
+const (
+	stripSlots  = route.MaxProbeTicks
+	stripStep   = 6
+	stripUp     = 20
+	stripDown   = 10
+	stripLowest = 3
+)
+
+// Width, Height and Line of a strip, for templates.
+func (strip) Width() int  { return stripSlots * stripStep }
+func (strip) Height() int { return stripUp + stripDown }
+func (strip) Line() int   { return stripUp }
+
+func newStrip(probes []route.ProbeTick) strip {
+	if len(probes) > stripSlots {
+		probes = probes[len(probes)-stripSlots:]
+	}
+	var s strip
+	passed := 0
+	var slowest time.Duration
+	for i := range probes {
+		p := &probes[i]
+		t := tick{OK: p.OK, X: (stripSlots - len(probes) + i) * stripStep}
+		when := p.At.UTC().Format("15:04:05 UTC")
+		if p.OK {
+			passed++
+			slowest = max(slowest, p.Duration)
+			t.Len = tickHeight(p.Duration)
+			t.Y = stripUp - t.Len
+			t.Words = when + ": passed in " + msText(p.Duration)
+		} else {
+			t.Y, t.Len = stripUp, stripDown
+			t.Words = when + ": failed after " + msText(p.Duration) + ", " + words(p.Kind)
+		}
+		s.Ticks = append(s.Ticks, t)
+	}
+	if len(probes) > 0 {
+		s.Words = strconv.Itoa(passed) + " of the last " + strconv.Itoa(len(probes)) + " probes passed"
+		if passed > 0 {
+			s.Words += ", the slowest in " + msText(slowest)
+		}
+	}
+	return s
+}
+
+// tickHeight is logarithmic from 0.1 ms to 10 s: ten times as slow is a step of a fifth.
+func tickHeight(d time.Duration) int {
+	decades := math.Log10(max(d.Seconds(), 1e-4)) + 4
+	return stripLowest + int(math.Round(min(decades/5, 1)*(stripUp-stripLowest)))
+}

@@ -1,0 +1,223 @@
+package dashboard
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairlead/api"
+)
+
+// chart is one small picture of traffic, with a table that says the same.
+type chart struct {
+	ID    string
+	Title string
+	Now   string // the latest value, "" without one
+	Level string // of the latest value
+	Max   string // what the top of the picture stands for
+	Lines []line
+	From  string
+	To    string
+	Heads []string
+	Rows  []chartRow
+	Words string // the picture in one sentence
+}
+
+// line is one curve; Kind names its style.
+type line struct {
+	Kind, Label, Path string
+}
+
+// chartRow is one line of the table.
+type chartRow struct {
+	Clock  string
+	Values []string
+}
+
+// Size of the picture in its own units; it is stretched to the place it gets.
+const (
+	chartWidth  = 600
+	chartHeight = 100
+	mostRows    = 12
+)
+
+// charts are request rate, error share and latency.
+func charts(points []api.TrafficPoint) []chart {
+	if len(points) == 0 {
+		return nil
+	}
+	return []chart{rateChart(points), errorChart(points), latencyChart(points)}
+}
+
+func rateChart(points []api.TrafficPoint) chart {
+	c := newChart("requests", "Requests per second", points)
+	values := make([]float64, len(points))
+	for i := range points {
+		values[i] = points[i].Rate()
+	}
+	top := roundUp(highest(values))
+	c.Max, c.Now = rateText(top), rateText(values[len(values)-1])
+	c.Lines = []line{
+		{"area", "", area(values, top)},
+		{"line", "requests", curve(values, top)},
+	}
+	c.Heads = []string{"requests per second"}
+	c.rows(points, func(i int) []string { return []string{rateText(values[i])} })
+	c.Words = "Now " + c.Now + " requests per second; the highest was " + rateText(highest(values)) + "."
+	return c
+}
+
+func errorChart(points []api.TrafficPoint) chart {
+	c := newChart("errors", "Errors", points)
+	values := make([]float64, len(points))
+	for i := range points {
+		values[i] = points[i].ErrorRatio()
+	}
+	last := values[len(values)-1]
+	top := min(max(roundUp(highest(values)*100)/100, 0.01), 1)
+	c.Max, c.Now = shareText(top), shareText(last)
+	switch {
+	case last >= muchError:
+		c.Level = levelAlarm
+	case last > 0:
+		c.Level = levelWatch
+	}
+	c.Lines = []line{{"bars", "errors", bars(values, top)}}
+	c.Heads = []string{"share of requests that failed"}
+	c.rows(points, func(i int) []string { return []string{shareText(values[i])} })
+	c.Words = "Now " + c.Now + " of the requests fail; the highest was " + shareText(highest(values)) + "."
+	return c
+}
+
+func latencyChart(points []api.TrafficPoint) chart {
+	c := newChart("latency", "Latency", points)
+	half, most := make([]float64, len(points)), make([]float64, len(points))
+	last := -1
+	for i := range points {
+		half[i], most[i] = math.NaN(), math.NaN()
+		if p := &points[i]; p.Requests > 0 {
+			half[i], most[i], last = p.P50.Seconds(), p.P99.Seconds(), i
+		}
+	}
+	top := roundUp(highest(most)*1000) / 1000
+	c.Max = msText(time.Duration(top * float64(time.Second)))
+	c.Words = "No request was answered in this time."
+	if last >= 0 {
+		c.Now = msText(points[last].P50) + " / " + msText(points[last].P99)
+		c.Words = "Now half of the answers come within " + msText(points[last].P50) + ", 99 of 100 within " + msText(points[last].P99) + "."
+	}
+	c.Lines = []line{{"line", "p50", curve(half, top)}, {"dash", "p99", curve(most, top)}}
+	c.Heads = []string{"p50", "p99"}
+	c.rows(points, func(i int) []string {
+		if points[i].Requests == 0 {
+			return []string{"–", "–"}
+		}
+		return []string{msText(points[i].P50), msText(points[i].P99)}
+	})
+	return c
+}
+
+func newChart(id, title string, points []api.TrafficPoint) chart {
+	first, last := &points[0], &points[len(points)-1]
+	return chart{
+		ID: id, Title: title, Level: levelCalm,
+		From: first.At.Add(-first.Step).UTC().Format("15:04"), To: last.At.UTC().Format("15:04 UTC"),
+	}
+}
+
+// rows takes points at even distances, the latest among them.
+func (c *chart) rows(points []api.TrafficPoint, values func(int) []string) {
+	step := max((len(points)+mostRows-1)/mostRows, 1)
+	for i := (len(points) - 1) % step; i < len(points); i += step {
+		c.Rows = append(c.Rows, chartRow{points[i].At.UTC().Format("15:04:05"), values(i)})
+	}
+}
+
+func highest(values []float64) float64 {
+	top := 0.0
+	for _, v := range values {
+		if v > top { // false for what is not a number
+			top = v
+		}
+	}
+	return top
+}
+
+// roundUp is the next of 1, 2 and 5 with zeros, so that an axis has a number that people
+// can read; 1 for nothing.
+func roundUp(v float64) float64 {
+	if v <= 0 || math.IsInf(v, 0) {
+		return 1
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, step := range []float64{1, 2, 5} {
+		if v <= step*unit*(1+1e-9) {
+			return step * unit
+		}
+	}
+	return 10 * unit
+}
+
+// curve joins the values from left to right; what is not a number is a gap.
+func curve(values []float64, top float64) string {
+	var b strings.Builder
+	down := false
+	for i, v := range values {
+		if math.IsNaN(v) {
+			down = false
+			continue
+		}
+		letter := byte('L')
+		if !down {
+			letter, down = 'M', true
+		}
+		b.WriteByte(letter)
+		point(&b, place(i, len(values)), chartHeight*(1-v/top))
+		if letter == 'M' && (i+1 == len(values) || math.IsNaN(values[i+1])) {
+			b.WriteString("h1") // a point alone
+		}
+	}
+	return b.String()
+}
+
+// area is the curve with the ground below it.
+func area(values []float64, top float64) string {
+	var b strings.Builder
+	b.WriteString("M0 " + strconv.Itoa(chartHeight))
+	for i, v := range values {
+		b.WriteByte('L')
+		point(&b, place(i, len(values)), chartHeight*(1-v/top))
+	}
+	b.WriteByte('L')
+	point(&b, place(len(values)-1, len(values)), chartHeight)
+	b.WriteByte('Z')
+	return b.String()
+}
+
+// bars stand for the values that are more than nothing.
+func bars(values []float64, top float64) string {
+	var b strings.Builder
+	width := float64(chartWidth) / float64(len(values))
+	for i, v := range values {
+		if v <= 0 {
+			continue
+		}
+		high := max(chartHeight*min(v/top, 1), 2)
+		b.WriteByte('M')
+		point(&b, float64(i)*width, chartHeight)
+		b.WriteString("v-" + fixed(high) + "h" + fixed(width*0.8) + "V" + strconv.Itoa(chartHeight) + "Z")
+	}
+	return b.String()
+}
+
+func place(i, n int) float64 {
+	if n < 2 {
+		return 0
+	}
+	return chartWidth * float64(i) / float64(n-1)
+}
+
+func point(b *strings.Builder, x, y float64) { b.WriteString(fixed(x) + " " + fixed(y)) }
+
+func fixed(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }

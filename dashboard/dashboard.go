@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fairlead/router"
+)
+
+// Config wires a Dashboard. Viewer is required.
+type Config struct {
+	Viewer router.Viewer
+	Log    zerolog.Logger
+	// Series gives the charts; nil means that traffic is not recorded.
+	Series Series
+	// Explain says what a diagnostic code means; nil leaves the words out.
+	Explain func(code string) (Explanation, bool)
+	// Who tells who asks; nil means that there are no users.
+	Who func(*http.Request) Identity
+	// Version of the router, and when it started.
+	Version string
+	Started time.Time
+	// Prefix of the labels, for the example on an empty page; "sozune" when "".
+	Prefix string
+}
+
+// Explanation says what a diagnostic code means.
+type Explanation struct {
+	Title, Cause, Effect, Fix, Example string
+}
+
+// Identity is who asks.
+type Identity struct {
+	// Name is "" for somebody who did not log in.
+	Name string
+	// Session is set when there is one that can be ended by a POST to /logout.
+	Session bool
+}
+
+// Dashboard serves the pages below the path it is mounted at, which is stripped. It is
+// safe for concurrent use.
+type Dashboard struct {
+	cfg    Config
+	assets *assets
+	pages  *pages
+}
+
+// New returns a Dashboard. It starts nothing; a template that does not parse is a
+// mistake of the build and panics.
+func New(cfg Config) *Dashboard {
+	if cfg.Prefix == "" {
+		cfg.Prefix = "sozune"
+	}
+	a := newAssets()
+	return &Dashboard{cfg: cfg, assets: a, pages: newPages()}
+}
+
+// policy lets nothing in that is not ours, and nothing inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// ServeHTTP implements http.Handler.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	// With no-referrer a browser would send its forms with the origin null, which the
+	// guard against other origins refuses.
+	h.Set("Referrer-Policy", "same-origin")
+	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
+	if rest, ok := strings.CutPrefix(path, staticFolder+"/"); ok {
+		d.assets.serve(w, r, rest)
+		return
+	}
+	if path == "theme" && r.Method == http.MethodPost {
+		d.setTheme(w, r)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "this page can only be read", http.StatusMethodNotAllowed)
+		return
+	}
+	d.page(w, r, path)
+}
+
+// answer is a rendered page, or a plain text.
+type answer struct {
+	status int
+	text   string // plain text instead of a page
+	page   string // name of the template
+	data   any    // has the chrome embedded
+}
+
+// page finds and sends the page at a path.
+func (d *Dashboard) page(w http.ResponseWriter, r *http.Request, path string) {
+	q := d.newRequest(r, path)
+	out := q.answer()
+	if out.page == "" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		d.send(w, r, http.StatusOK, []byte(out.text))
+		return
+	}
+	var buf bytes.Buffer
+	if err := d.pages.render(&buf, out.page, out.data); err != nil {
+		d.cfg.Log.Error().Err(err).Str("page", out.page).Msg("dashboard page not rendered")
+		http.Error(w, "the page could not be made; the router's log says more", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	d.send(w, r, out.status, buf.Bytes())
+}
+
+func (d *Dashboard) send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client is gone: nobody is left to tell
+	}
+}

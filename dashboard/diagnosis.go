@@ -1,0 +1,124 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlead/api"
+	"fairlead/router"
+)
+
+// paper is a plain text in the making, for a ticket.
+type paper struct{ b strings.Builder }
+
+func (p *paper) line(format string, args ...any) {
+	fmt.Fprintf(&p.b, format, args...)
+	p.b.WriteByte('\n')
+}
+
+// known adds a line when there is something to say.
+func (p *paper) known(lead, text string) {
+	if text != "" {
+		p.line("%s%s", lead, text)
+	}
+}
+
+func (q *request) head(p *paper) {
+	p.line("Fairlead %s, generation %d, %s", q.d.cfg.Version, q.view.Generation, momentOf(q.now, q.now).Full)
+	for _, b := range q.banners() {
+		p.line("")
+		p.line("! %s, since %s", b.Lead, b.Since.Full)
+		p.known("  ", b.Text)
+		p.known("  Next: ", b.Next)
+	}
+}
+
+// diagnosisOf is one entrypoint in plain text: state, reasons, backends, findings.
+func (q *request) diagnosisOf(v *router.EntrypointView) string {
+	var p paper
+	q.head(&p)
+	p.line("")
+	q.diagnose(&p, v)
+	return p.b.String()
+}
+
+// diagnosisOfAll are all problems in plain text.
+func (q *request) diagnosisOfAll() string {
+	var p paper
+	q.head(&p)
+	c := q.census()
+	p.line("")
+	p.line("%s: %d down, %d in panic, %d partial; %d of %s in rotation", countOf(c.Entrypoints, "entrypoint"),
+		c.Down(), c.Panic(), c.Partial(), c.InRotation, countOf(c.Backends, "backend"))
+	const most = 50
+	n := 0
+	for i := range q.view.Entrypoints {
+		v := &q.view.Entrypoints[i]
+		if _, broken := problemRank(v); !broken {
+			continue
+		}
+		if n++; n <= most {
+			p.line("")
+			q.diagnose(&p, v)
+		}
+	}
+	if n > most {
+		p.line("")
+		p.line("... and %d more", n-most)
+	}
+	return p.b.String()
+}
+
+func (q *request) diagnose(p *paper, v *router.EntrypointView) {
+	e := api.EntrypointOf(q.view, v, true)
+	pr := q.problem(v)
+	p.line("%s: %s%s", e.ID, strings.ToUpper(pr.Mark.Word), sinceText(pr.Since))
+	p.known("  Takes: ", strings.Join(e.Config.Hostnames, ", ")+pathText(v.Entrypoint.Match.Path))
+	p.known("  From: ", sourceText(&e))
+	p.known("  ", pr.Explain)
+	p.known("  Now: ", pr.Serves)
+	for _, advice := range pr.Todo {
+		p.line("  Do: %s", advice)
+	}
+	for i := range e.BackendHealth {
+		q.diagnoseBackend(p, q.backend(v, i, &e.BackendHealth[i]))
+	}
+	for _, a := range e.Absent {
+		p.line("  - %s: no backend now (%s) %s", a.Name, words(a.Reason), text(a.Detail))
+	}
+	for _, d := range e.Diagnostics {
+		p.line("  %s %s: %s", d.Code, d.Severity, d.Message)
+		p.known("      Label: ", d.Label)
+		p.known("      Fix: ", d.Hint)
+	}
+}
+
+func (q *request) diagnoseBackend(p *paper, b backend) {
+	rotation := "out of rotation"
+	if b.In {
+		rotation = "in rotation"
+	}
+	p.line("  - %s (%s): %s, %s (%s)%s", b.Name, b.Address, b.Mark.Word, rotation, b.Reason, sinceText(b.Since))
+	p.known("      ", b.Explain)
+	p.known("      Check: ", b.Check)
+	p.known("      Probes: ", b.Strip.Words)
+	p.known("      Image: ", b.Image)
+	const most = 5
+	for _, t := range b.History[:min(most, len(b.History))] {
+		p.line("      %s  %s -> %s (%s) %s", t.At.Full, t.From.Word, t.To.Word, t.Cause, t.Message)
+	}
+}
+
+func sourceText(e *api.Entrypoint) string {
+	if e.Project == nil {
+		return e.Source
+	}
+	return e.Source + ", project " + *e.Project
+}
+
+func sinceText(m moment) string {
+	if !m.Known() {
+		return ""
+	}
+	return " since " + m.Full + " (" + m.For + ")"
+}

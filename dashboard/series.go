@@ -1,0 +1,81 @@
+package dashboard
+
+import (
+	"fairlead/api"
+	"fairlead/router/route"
+)
+
+// Series gives traffic over time, as api.TrafficRecorder does. It is safe for concurrent
+// use.
+type Series interface {
+	// Total are the steps of all entrypoints together, Entrypoint those of one; nil
+	// without traffic.
+	Total() []api.TrafficPoint
+	Entrypoint(id string) []api.TrafficPoint
+	TotalMinute() api.TrafficMinute
+	EntrypointMinute(id string) api.TrafficMinute
+	BackendMinute(id string, load *route.Load) api.TrafficMinute
+}
+
+// figures are the traffic of the last minute as pages show it.
+type figures struct {
+	// Known is set when traffic is recorded at all, Any when there was some.
+	Known, Any bool
+	Rate       string // per second
+	Share      string // of errors
+	Level      string // of the errors
+	P50, P99   string
+	Requests   int
+}
+
+func figuresOf(m api.TrafficMinute) figures {
+	f := figures{
+		Known: m.Span > 0, Any: m.Requests > 0, Rate: rateText(m.Rate()), Share: shareText(m.ErrorRatio()),
+		Level: levelCalm, P50: msText(m.P50), P99: msText(m.P99), Requests: int(m.Requests),
+	}
+	switch {
+	case m.ErrorRatio() >= muchError:
+		f.Level = levelAlarm
+	case m.Errors > 0:
+		f.Level = levelWatch
+	}
+	return f
+}
+
+// muchError is the share of errors that is shown as an alarm.
+const muchError = 0.05
+
+func (q *request) totalFigures() figures {
+	if q.d.cfg.Series == nil {
+		return figures{}
+	}
+	return figuresOf(q.d.cfg.Series.TotalMinute())
+}
+
+func (q *request) figuresOf(id string) figures {
+	if q.d.cfg.Series == nil {
+		return figures{}
+	}
+	return figuresOf(q.d.cfg.Series.EntrypointMinute(id))
+}
+
+func (q *request) backendFigures(id string, load *route.Load) figures {
+	if q.d.cfg.Series == nil || load == nil {
+		return figures{}
+	}
+	return figuresOf(q.d.cfg.Series.BackendMinute(id, load))
+}
+
+func (q *request) totalCharts() []chart {
+	if q.d.cfg.Series == nil {
+		return nil
+	}
+	return charts(q.d.cfg.Series.Total())
+}
+
+func (q *request) chartsOf(id string) []chart {
+	if q.d.cfg.Series == nil {
+		return nil
+	}
+	return charts(q.d.cfg.Series.Entrypoint(id))
+}

@@ -1,0 +1,92 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead/router"
+	"fairlead/router/route"
+)
+
+// transition is one change of state as the timeline shows it.
+type transition struct {
+	Key        string
+	At         moment
+	Entrypoint string
+	Backend    string // its name, "" for the entrypoint itself
+	From, To   mark
+	Cause      string
+	Message    string
+	InRotation bool
+	Same       bool // only the reason changed
+}
+
+// event is a transition with what it happened to.
+type event struct {
+	t    *route.Transition
+	id   string
+	name string
+}
+
+// newest keeps the latest events; it is pruned now and then, so that ten thousand
+// histories need little room.
+type newest struct {
+	most int
+	list []event
+}
+
+func (n *newest) add(e event) {
+	n.list = append(n.list, e)
+	if len(n.list) >= 4*n.most {
+		n.prune()
+	}
+}
+
+func (n *newest) prune() []event {
+	slices.SortStableFunc(n.list, func(a, b event) int {
+		return cmp.Or(b.t.At.Compare(a.t.At), cmp.Compare(b.t.Rev, a.t.Rev), cmp.Compare(a.id, b.id), cmp.Compare(a.name, b.name))
+	})
+	n.list = n.list[:min(len(n.list), n.most)]
+	return n.list
+}
+
+func (n *newest) addEntrypoint(v *router.EntrypointView) {
+	id := v.Entrypoint.ID
+	for i := range v.Health.History {
+		n.add(event{&v.Health.History[i], id, ""})
+	}
+	for i := range v.Health.Backends {
+		b := &v.Health.Backends[i]
+		for j := range b.History {
+			n.add(event{&b.History[j], id, nameOf(&b.Backend)})
+		}
+	}
+}
+
+// transitions are the latest of all entrypoints, newest first.
+func (q *request) transitions(most int) []transition {
+	n := newest{most: most}
+	for i := range q.view.Entrypoints {
+		n.addEntrypoint(&q.view.Entrypoints[i])
+	}
+	return q.transitionsOf(n.prune())
+}
+
+// transitionsOfOne are the latest of one entrypoint.
+func (q *request) transitionsOfOne(v *router.EntrypointView, most int) []transition {
+	n := newest{most: most}
+	n.addEntrypoint(v)
+	return q.transitionsOf(n.prune())
+}
+
+func (q *request) transitionsOf(events []event) []transition {
+	list := make([]transition, len(events))
+	for i, e := range events {
+		list[i] = transition{
+			Key: e.id + "/" + e.t.Backend + "/" + e.t.At.UTC().Format("20060102T150405.000000"),
+			At:  momentOf(e.t.At, q.now), Entrypoint: e.id, Backend: e.name, From: markOf(e.t.From), To: markOf(e.t.To),
+			Cause: words(e.t.Cause), Message: e.t.Message, InRotation: e.t.InRotation, Same: e.t.From == e.t.To,
+		}
+	}
+	return list
+}
