@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,42 @@ func TestExampleNetworks(t *testing.T) {
 		if edge := e.attachment("app", "edge", "IPAddress"); !strings.Contains(out, `"`+edge+`:8080"`) {
 			t.Errorf("the backend is not at %s on edge:\n%s", edge, out)
 		}
+		e.stopsInOrder("notes.localhost")
 	})
+}
+
+// stopsInOrder: a request in flight ends well though the router is told to stop, and the
+// router says that all was well.
+func (e *example) stopsInOrder(host string) {
+	e.t.Helper()
+	router, app := e.container("router"), e.attachment("app", "edge", "IPAddress")
+	begun := make(chan error, 1)
+	go func() {
+		a, err := e.get(host, "/?wait=3s&id=last")
+		if err == nil && a.status != 200 {
+			err = fmt.Errorf("%d %s", a.status, a.reason())
+		}
+		begun <- err
+	}()
+	e.eventually(3*time.Second, "the request is with the backend", func() error {
+		res, err := client().Get("http://" + app + ":8080/stats")
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err == nil && !strings.Contains(string(body), "last") {
+			err = fmt.Errorf("%s", body)
+		}
+		return err
+	})
+	e.must("docker compose stop router")
+	if err := <-begun; err != nil {
+		e.t.Errorf("a request in flight at the router's stop: %v", err)
+	}
+	if code := mustDocker(e.t, "inspect", "-f", "{{.State.ExitCode}}", router); code != "0" {
+		e.t.Errorf("the router ended with %s", code)
+	}
 }
 
 // TestExampleInternal: a backend on an internal network alone is served.

@@ -180,14 +180,14 @@ func (p *podman) flags() []string {
 // containers the flags that they need on this machine.
 func (p *podman) command() string {
 	p.t.Helper()
-	real, err := exec.LookPath("podman")
+	program, err := exec.LookPath("podman")
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = run ]; then shift; set -- run %s \"$@\"; fi\nexec %s --remote --url %s \"$@\"\n",
-		strings.Join(p.flags(), " "), real, p.host())
+		strings.Join(p.flags(), " "), program, p.host())
 	dir := p.t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "podman"), []byte(script), 0o700); err != nil { //nolint:gosec // it must be executable
+	if err := os.WriteFile(filepath.Join(dir, "podman"), []byte(script), 0o700); err != nil {
 		p.t.Fatal(err)
 	}
 	return dir
