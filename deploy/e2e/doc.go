@@ -2,6 +2,7 @@
 //
 // They need a Docker engine. Without one they are skipped and say so, unless
 // FAIRLEAD_REQUIRE_DOCKER=1 is set, as CI does: then a missing engine is a failure.
+// Those of Podman need Podman as well, and FAIRLEAD_REQUIRE_PODMAN=1 says that it is there.
 // Every container, network and image that a test makes carries the label
 // fairlead-e2e and is removed at its end.
 package e2e
