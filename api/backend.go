@@ -32,9 +32,13 @@ type BackendHealth struct {
 	Admin          Admin      `json:"admin"`
 	Provider       Provision  `json:"provider"`
 	Load           Load       `json:"load"`
+	Traffic        *Traffic   `json:"traffic"` // null where no requests are counted
 	Hint           *string    `json:"hint"`
 	Code           *string    `json:"code"`
 	Explain        string     `json:"explain"`
+	// Probes are the last results, oldest first, at most 30; absent in lists of
+	// entrypoints.
+	Probes []Tick `json:"probes,omitempty"`
 	// History is oldest first; absent in lists of entrypoints.
 	History []Transition `json:"history,omitempty"`
 }
@@ -130,7 +134,7 @@ type TransitionCounters struct {
 // maxHistory is how many transitions an answer holds.
 const maxHistory = 20
 
-func newBackendHealth(v *router.EntrypointView, h *route.BackendHealth, detailed bool) BackendHealth {
+func newBackendHealth(v *router.EntrypointView, h *route.BackendHealth, detailed bool, r *TrafficRecorder) BackendHealth {
 	b := &h.Backend
 	out := BackendHealth{
 		Address: b.Address(), Kind: kindOf(h), Message: h.Message, Since: epochOrZero(h.Since),
@@ -149,9 +153,11 @@ func newBackendHealth(v *router.EntrypointView, h *route.BackendHealth, detailed
 		Admin:    Admin{State: "ready"},
 		Provider: Provision{Name: v.Entrypoint.Source, State: string(b.Provider), Stale: v.Stale},
 		Load:     newLoad(h),
+		Traffic:  r.trafficOfBackend(v, h),
 		Hint:     known(h.Hint), Code: known(h.Code), Explain: h.Explain,
 	}
 	if detailed {
+		out.Probes = newTicks(h.Probes)
 		out.History = newHistory(h.History)
 	}
 	return out

@@ -69,6 +69,8 @@ func (s *Server) endpoints() []endpoint {
 		read("/entrypoints/{id}/backends", "the health of its backends", s.backends),
 		read("/entrypoints/{id}/backends/{bid}", "the health of one backend", s.backend),
 		read("/entrypoints/{id}/backends/{bid}/history", "its transitions, oldest first", s.history),
+		read("/entrypoints/{id}/traffic", "its requests in steps of 5 seconds over 10 minutes", s.trafficOfOne),
+		read("/traffic", "the requests of all entrypoints, and those without a route, in the same steps", s.traffic),
 		read("/resolve", "what becomes of a request: url, method, header (repeatable, Name: value), client_ip", s.resolve),
 		read("/checks", "every distinct check and who shares it", s.checks),
 		read("/diagnostics", "what is wrong with labels, and what is not routed", s.diagnostics),
@@ -158,7 +160,9 @@ func (s *Server) one(r *http.Request) (reply, *Error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.tagged(r, v, func() (any, http.Header) { return newEntrypoint(v, e, true), nil }), nil
+	return s.tagged(r, v, []*router.EntrypointView{e}, func() (any, http.Header) {
+		return newEntrypoint(v, e, true, s.cfg.Traffic), nil
+	}), nil
 }
 
 func (s *Server) backends(r *http.Request) (reply, *Error) {
@@ -166,7 +170,7 @@ func (s *Server) backends(r *http.Request) (reply, *Error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{body: newEntrypoint(v, e, true).BackendHealth}, nil
+	return reply{body: newEntrypoint(v, e, true, s.cfg.Traffic).BackendHealth}, nil
 }
 
 func (s *Server) backend(r *http.Request) (reply, *Error) {
@@ -192,7 +196,7 @@ func (s *Server) findBackend(r *http.Request) (BackendHealth, *Error) {
 	}
 	for i := range e.Health.Backends {
 		if h := &e.Health.Backends[i]; h.Backend.ID == r.PathValue("bid") {
-			return newBackendHealth(e, h, true), nil
+			return newBackendHealth(e, h, true, s.cfg.Traffic), nil
 		}
 	}
 	return BackendHealth{}, notFound("entrypoint %s has no backend %s; GET /entrypoints/{id}/backends lists them",

@@ -20,6 +20,9 @@ type Entrypoint struct {
 	UnhealthyBackends []BackendHealth  `json:"unhealthy_backends"`
 	BackendHealth     []BackendHealth  `json:"backend_health"`
 	Health            EntrypointHealth `json:"health"`
+	// Traffic is null where no requests are counted: offline, and for other protocols
+	// than HTTP.
+	Traffic *Traffic `json:"traffic"`
 	// Absent explains the containers that belong to the entrypoint but are no
 	// backends now.
 	Absent []Absence `json:"absent"`
@@ -94,8 +97,9 @@ type Breaker struct {
 	RetryAt *int64 `json:"retry_at"`
 }
 
-// newEntrypoint maps one entrypoint of a view; detailed adds the histories.
-func newEntrypoint(view *router.View, v *router.EntrypointView, detailed bool) Entrypoint {
+// newEntrypoint maps one entrypoint of a view; detailed adds the histories. What the
+// recorder does not know is null.
+func newEntrypoint(view *router.View, v *router.EntrypointView, detailed bool, r *TrafficRecorder) Entrypoint {
 	e := v.Entrypoint
 	out := Entrypoint{
 		ID: e.ID, Name: e.Name, Protocol: protocolName(e.Protocol), Source: e.Source, Project: known(e.Project),
@@ -105,6 +109,7 @@ func newEntrypoint(view *router.View, v *router.EntrypointView, detailed bool) E
 		UnhealthyBackends: []BackendHealth{},
 		BackendHealth:     make([]BackendHealth, len(v.Health.Backends)),
 		Health:            newEntrypointHealth(v, detailed),
+		Traffic:           r.trafficOf(view, v),
 		Absent:            make([]Absence, len(e.Absent)),
 		ExpiresAt:         epoch(e.RetainedUntil),
 		ShadowedBy:        known(v.ShadowedBy),
@@ -116,7 +121,7 @@ func newEntrypoint(view *router.View, v *router.EntrypointView, detailed bool) E
 		out.Backends[i] = Backend{Address: b.Host, Port: b.Port, Weight: b.Weight}
 	}
 	for i := range v.Health.Backends {
-		b := newBackendHealth(v, &v.Health.Backends[i], detailed)
+		b := newBackendHealth(v, &v.Health.Backends[i], detailed, r)
 		out.BackendHealth[i] = b
 		if b.unhealthy() {
 			out.UnhealthyBackends = append(out.UnhealthyBackends, b)

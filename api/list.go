@@ -38,11 +38,11 @@ func (s *Server) list(r *http.Request) (reply, *Error) {
 		return reply{}, err
 	}
 	v := s.cfg.Viewer.View()
-	return s.tagged(r, v, func() (any, http.Header) {
-		page, more := f.apply(v.Entrypoints)
+	page, more := f.apply(v.Entrypoints)
+	return s.tagged(r, v, page, func() (any, http.Header) {
 		out := make([]Entrypoint, len(page))
 		for i, e := range page {
-			out[i] = newEntrypoint(v, e, false)
+			out[i] = newEntrypoint(v, e, false, s.cfg.Traffic)
 		}
 		if !more {
 			return out, nil
@@ -168,10 +168,13 @@ func searchText(v *router.EntrypointView) string {
 	return strings.ToLower(strings.Join(parts, "\n"))
 }
 
-// tagged answers 304 when the caller has this generation already. The tag is weak:
-// numbers that change with every request do not make a new generation.
-func (s *Server) tagged(r *http.Request, v *router.View, answer func() (any, http.Header)) reply {
+// tagged answers 304 when the caller has this answer already: the same generation, with
+// the same load and traffic.
+func (s *Server) tagged(r *http.Request, v *router.View, page []*router.EntrypointView, answer func() (any, http.Header)) reply {
 	tag := fmt.Sprintf(`"%s-%d"`, s.boot, v.Generation)
+	if live := s.liveTag(v, page); live != 0 {
+		tag = fmt.Sprintf(`"%s-%d-%x"`, s.boot, v.Generation, live)
+	}
 	if matchesTag(r.Header.Values("If-None-Match"), tag) {
 		return reply{status: http.StatusNotModified, header: http.Header{"Etag": {"W/" + tag}}}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net"
 	"net/http"
 	"time"
@@ -37,6 +38,8 @@ type Config struct {
 	// Dashboard serves /dashboard/ behind the guards, with that prefix stripped; nil
 	// means that there is none.
 	Dashboard http.Handler
+	// Traffic records the requests over time; without it rates are null.
+	Traffic *TrafficRecorder
 	// Events is the stream of GET /events; nil is one that tells nothing.
 	Events *Events
 }
@@ -51,6 +54,7 @@ type Server struct {
 	// boot tells this process apart from others in entity tags: generations begin
 	// anew with every start.
 	boot string
+	seed maphash.Seed // of the part of entity tags that is about load
 	// closing bounds the end of running answers.
 	closing time.Duration
 }
@@ -61,7 +65,7 @@ func New(cfg Config) *Server {
 	if cfg.Events == nil {
 		cfg.Events = NewEvents()
 	}
-	s := &Server{cfg: cfg, boot: bootID(), closing: closeTimeout, guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
+	s := &Server{cfg: cfg, boot: bootID(), seed: maphash.MakeSeed(), closing: closeTimeout, guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
 	s.routes = s.endpoints()
 	return s
 }

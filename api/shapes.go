@@ -11,14 +11,15 @@ import (
 // The functions below give other pictures of a view, such as the dashboard, the same
 // redacted shapes, filters and verdicts that the answers are made of.
 
-// EntrypointOf maps one entrypoint; detailed adds the histories.
+// EntrypointOf maps one entrypoint; detailed adds the histories. Its traffic has
+// counters and no rates: a TrafficRecorder knows those.
 func EntrypointOf(view *router.View, v *router.EntrypointView, detailed bool) Entrypoint {
-	return newEntrypoint(view, v, detailed)
+	return newEntrypoint(view, v, detailed, nil)
 }
 
 // BackendHealthOf maps one backend of an entrypoint; detailed adds its history.
 func BackendHealthOf(v *router.EntrypointView, h *route.BackendHealth, detailed bool) BackendHealth {
-	return newBackendHealth(v, h, detailed)
+	return newBackendHealth(v, h, detailed, nil)
 }
 
 // DiagnosticsOf maps what is wrong with labels, and what is not routed.

@@ -204,6 +204,17 @@ func (r *TrafficRecorder) Total() []TrafficPoint {
 	return r.points(r.total.series)
 }
 
+// Counts returns what all entrypoints together have counted since the start, up to the
+// last sample; those that are gone since are in it.
+func (r *TrafficRecorder) Counts() route.TrafficCounts {
+	if r == nil {
+		return route.TrafficCounts{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.total.counts
+}
+
 // Unrouted returns the steps of the requests that no route took; nil without any.
 func (r *TrafficRecorder) Unrouted() []TrafficPoint {
 	if r == nil {

@@ -29,7 +29,7 @@ func entry(name string, n int) router.Entry {
 	}
 	var members []route.Member
 	for i := range n {
-		b := route.Backend{ID: fmt.Sprintf("b%d", i), Incarnation: fmt.Sprintf("i%d", i), Host: "192.0.2.1", Port: 80, Weight: 100}
+		b := route.Backend{ID: fmt.Sprintf("b%d", i), Incarnation: fmt.Sprintf("i%d", i), Host: "192.0.2.1", Port: 80, Weight: 100, Provider: route.ProviderPresent}
 		e.Backends = append(e.Backends, b)
 		members = append(members, route.Member{Placement: &route.Placement{Entrypoint: e.ID, Backend: b, Load: &route.Load{}}, Weight: 100})
 	}

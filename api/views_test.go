@@ -221,7 +221,9 @@ func okView() router.EntrypointView {
 	e.Options.Headers = []route.HeaderRule{
 		{Name: "X-Api-Key", Value: canary, Direction: route.OnRequest}, {Name: "Server", Direction: route.OnResponse},
 	}
-	return router.EntrypointView{Entrypoint: e, Health: health(route.EntrypointOK, up(a), up(b))}
+	first := up(a)
+	first.Probes = []route.ProbeTick{{At: ago(13 * time.Second), Duration: time.Second, Kind: route.KindTimeout}, {At: ago(3 * time.Second), OK: true, Duration: 1500 * time.Microsecond}}
+	return router.EntrypointView{Entrypoint: e, Health: health(route.EntrypointOK, first, up(b))}
 }
 
 func partialView() router.EntrypointView {
