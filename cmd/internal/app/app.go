@@ -49,6 +49,7 @@ type App struct {
 	controller *router.Controller
 	proxy      *proxy.Proxy
 	events     *api.Events
+	traffic    *api.TrafficRecorder
 	admin      *api.Server
 	stopping   atomic.Bool
 	accepting  atomic.Bool
@@ -105,8 +106,9 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 		Providers: knownProviders(s),
 	})
 	a.proxy.SetTables(a.controller)
+	a.traffic = api.NewTrafficRecorder(a.controller, a.proxy.Unrouted())
 	a.admin = api.New(api.Config{
-		Events: a.events, Dashboard: a.dashboard(),
+		Events: a.events, Traffic: a.traffic, Dashboard: a.dashboard(),
 		Viewer: a.controller, Log: logs.For("api"), Hosts: s.Admin.Hosts, Anonymous: s.Admin.Anonymous == "read-only",
 		Verbose: s.Admin.Verbose, Version: a.cfg.Version, Phase: a.stopping.Load, Accepting: a.accepting.Load,
 	})
@@ -159,6 +161,7 @@ func (a *App) Run(ctx context.Context) error {
 func (a *App) startCore(ctx context.Context, c *crew) {
 	snapshots := make(chan route.Snapshot)
 	c.start(ctx, "health engine", a.engine.Run)
+	c.start(ctx, "traffic recorder", a.traffic.Run)
 	c.start(ctx, "controller", func(ctx context.Context) error { return a.controller.Run(ctx, snapshots) })
 	for _, p := range a.providers {
 		box := provider.NewMailbox()
