@@ -275,10 +275,6 @@ func TestOfflineFromAFile(t *testing.T) {
 	if r := w.run("validate"); r.code != 0 || !strings.Contains(r.out, "1 entrypoint,") {
 		t.Errorf("exit %d\n%s", r.code, r.all())
 	}
-	compose := tempFile(t, "compose.yaml", "services:\n  app: {image: app}\n")
-	if r := w.run("validate", "-f", compose); r.code != 1 || !strings.Contains(r.err, "compose file") {
-		t.Errorf("exit %d\n%s", r.code, r.all())
-	}
 	if r := w.run("validate", "-f", routes+".none"); r.code != 4 {
 		t.Errorf("exit %d\n%s", r.code, r.all())
 	}

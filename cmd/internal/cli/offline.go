@@ -152,11 +152,8 @@ func (p *program) collectors(s *config.Config, o *sourceOptions) ([]collector, e
 // fileCollectors are those of the files that were named.
 func (p *program) fileCollectors(s *config.Config, o *sourceOptions) ([]collector, error) {
 	first := slices.Concat(o.files, o.projects)[0]
-	text, err := os.ReadFile(first)
-	if err != nil {
-		return nil, &failure{code: exitUnreachable, message: printable(err.Error()), cause: err}
-	}
-	if !compose.IsCompose(text) && len(o.projects) == 0 {
+	text, err := os.ReadFile(first) // what is wrong with it its reader says better
+	if (err != nil || !compose.IsCompose(text)) && len(o.projects) == 0 {
 		if len(o.files) > 1 {
 			return nil, usage("give one file of entrypoints, or compose files", "-f %s is no compose file, so it has no overrides", printable(first))
 		}
