@@ -28,10 +28,10 @@ func networkOf(e event) (network, container string) {
 }
 
 // suspect notes that a container gets an address on a network. It is of interest when
-// one of ours has an address there.
+// one of ours has, or just had, an address there.
 func (s *state) suspect(network, newcomer string) {
 	for _, r := range s.records {
-		if r.id == newcomer || !r.live() || !s.interesting(r) || len(r.keysOn(network)) == 0 {
+		if r.id == newcomer || !r.live() && r.leaving == nil || !s.interesting(r) || len(r.keysOn(network)) == 0 {
 			continue
 		}
 		if !s.blind() {
@@ -67,8 +67,10 @@ func (s *state) occupied(a seating, now time.Time) urgency {
 				}
 			case r.live():
 				r.oust(key, now)
+				fallthrough
+			case r.leaving != nil:
 				if s.interesting(r) {
-					level = immediately
+					level = immediately // what is known of its end must not wait for anything either
 				}
 			}
 		}

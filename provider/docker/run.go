@@ -22,13 +22,21 @@ const (
 // Run implements provider.Provider. It keeps a session with the engine, makes a new
 // one for ever when it ends, and returns nil after ctx and all its goroutines.
 func (p *Provider) Run(ctx context.Context, out *provider.Mailbox) error {
+	p.newWatcher(out).run(ctx)
+	return nil
+}
+
+func (p *Provider) newWatcher(out *provider.Mailbox) *watcher {
 	log := p.cfg.Log.With().Str(route.FieldProvider, ProviderName).Logger()
 	w := &watcher{provider: p, state: newState(p.cfg), out: out, log: log}
 	w.state.log = log
+	return w
+}
+
+func (w *watcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		w.session(ctx)
 	}
-	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) {

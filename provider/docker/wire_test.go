@@ -26,6 +26,11 @@ type wire struct {
 	e   *enginetest.Engine
 	p   *Provider
 	log *lines
+	// state is the provider's; it may be looked at after halt.
+	state *state
+	halt  func()
+	// light keeps no snapshot but the last.
+	light bool
 
 	mu    sync.Mutex
 	all   []route.Snapshot
@@ -36,13 +41,16 @@ type wire struct {
 type lines struct {
 	mu   sync.Mutex
 	text []string
+	off  bool
 }
 
 // Write implements io.Writer; zerolog writes a line at a time.
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.text = append(l.text, string(bytes.TrimSpace(p)))
+	if !l.off {
+		l.text = append(l.text, string(bytes.TrimSpace(p)))
+	}
 	return len(p), nil
 }
 
@@ -62,7 +70,7 @@ func (l *lines) String() string {
 }
 
 // onWire runs test in a bubble, after setup and the first read.
-func onWire(t *testing.T, style enginetest.Style, setup func(*enginetest.Engine), test func(*wire)) {
+func onWire(t *testing.T, style enginetest.Style, setup func(*enginetest.Engine), test func(*wire), change ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		e := enginetest.New(style)
@@ -70,7 +78,12 @@ func onWire(t *testing.T, style enginetest.Style, setup func(*enginetest.Engine)
 			setup(e)
 		}
 		w := &wire{t: t, e: e, log: &lines{}}
-		w.p = newProvider(t, "tcp://engine:2375", func(c *Config) { c.Log = zerolog.New(w.log).Level(zerolog.DebugLevel) })
+		w.p = newProvider(t, "tcp://engine:2375", func(c *Config) {
+			c.Log = zerolog.New(w.log).Level(zerolog.DebugLevel)
+			for _, f := range change {
+				f(c)
+			}
+		})
 		ep, err := parseEndpoint(w.p.cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -80,16 +93,12 @@ func onWire(t *testing.T, style enginetest.Style, setup func(*enginetest.Engine)
 		ctx, cancel := context.WithCancel(t.Context())
 		out := provider.NewMailbox()
 		var wg sync.WaitGroup
-		wg.Go(func() {
-			if err := w.p.Run(ctx, out); err != nil {
-				t.Errorf("Run returned %v", err)
-			}
-		})
+		watcher := w.p.newWatcher(out)
+		w.state = watcher.state
+		wg.Go(func() { watcher.run(ctx) })
 		wg.Go(func() { w.collect(ctx, out) })
-		t.Cleanup(func() {
-			cancel()
-			wg.Wait()
-		})
+		w.halt = func() { cancel(); wg.Wait() }
+		t.Cleanup(w.halt)
 		w.after(time.Second) // containers that have just started are asked about twice
 		test(w)
 	})
@@ -108,6 +117,9 @@ func (w *wire) collect(ctx context.Context, out *provider.Mailbox) {
 			continue
 		}
 		w.mu.Lock()
+		if w.light {
+			w.all, w.times = nil, nil
+		}
 		if len(w.all) == 0 || !equal(w.all[len(w.all)-1], s, true) {
 			w.all, w.times = append(w.all, s), append(w.times, time.Now())
 		}

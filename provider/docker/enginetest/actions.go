@@ -27,7 +27,7 @@ func (e *Engine) Create(c Container) string {
 	c.Status = cmp.Or(c.Status, "created")
 	c.Hostname = cmp.Or(c.Hostname, c.ID[:12])
 	if c.Created.IsZero() {
-		c.Created = time.Now()
+		c.Created = e.now()
 	}
 	if c.NetworkMode == "" {
 		if len(c.Networks) == 0 {
@@ -71,7 +71,7 @@ func (e *Engine) begin(ref, after string) {
 		close(c.starting)
 		c.starting = nil
 	}
-	c.Status, c.Started, c.ExitCode, c.OOMKilled, c.Error = "running", time.Now(), 0, false, ""
+	c.Status, c.Started, c.ExitCode, c.OOMKilled, c.Error = "running", e.now(), 0, false, ""
 	e.emitContainer(c, "start", nil)
 	if after != "" {
 		e.emitContainer(c, after, nil)
@@ -127,7 +127,7 @@ func (e *Engine) finish(ref string, code int, stopped bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.must(ref)
-	c.Status, c.Finished, c.ExitCode = "exited", time.Now(), code
+	c.Status, c.Finished, c.ExitCode = "exited", e.now(), code
 	names := slices.Sorted(maps.Keys(c.endpoints))
 	c.leave()
 	die := func() { e.emitContainer(c, "die", map[string]string{"exitCode": strconv.Itoa(code)}) }

@@ -105,6 +105,7 @@ type Engine struct {
 	maxAPI     string
 	version    string
 	startTakes time.Duration
+	clock      time.Time // the last time that was given out
 
 	ring    []Event // the last 256, as real engines keep them
 	streams map[*stream]bool
@@ -134,6 +135,17 @@ func New(style Style) *Engine {
 	e.AddNetwork(Network{Name: "host", Driver: "host"})
 	e.AddNetwork(Network{Name: "none", Driver: "null"})
 	return e
+}
+
+// now is the engine's clock. It never gives out a time twice, not even while the clock of
+// a bubble stands still.
+func (e *Engine) now() time.Time {
+	now := time.Now()
+	if !now.After(e.clock) {
+		now = e.clock.Add(time.Microsecond)
+	}
+	e.clock = now
+	return now
 }
 
 // AddNetwork makes a network; ID, driver and subnet are chosen when empty.
@@ -238,4 +250,34 @@ func (c *Container) leave() {
 	for name := range c.endpoints {
 		c.endpoints[name] = Endpoint{NetworkID: c.endpoints[name].NetworkID}
 	}
+}
+
+// Owner returns the id of the running container that has an address, "" when there is
+// none.
+func (e *Engine) Owner(address string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id, c := range e.containers {
+		if c.Status != "running" {
+			continue
+		}
+		for _, ep := range c.endpoints {
+			if ep.IPv4 == address || ep.IPv6 == address {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// Names returns the names of all containers, sorted.
+func (e *Engine) Names() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var names []string
+	for _, c := range e.containers {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
 }

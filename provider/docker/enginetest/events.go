@@ -96,7 +96,7 @@ func (e *Engine) emit(ev Event) {
 		return
 	}
 	if ev.At.IsZero() {
-		ev.At = time.Now()
+		ev.At = e.now()
 	}
 	e.ring = append(e.ring, ev)
 	e.ring = e.ring[max(0, len(e.ring)-ringSize):]
