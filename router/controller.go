@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -19,6 +20,9 @@ type ControllerConfig struct {
 	// the entrypoint's rules, options or protection changed; nil prepares nothing.
 	Prepare func(*route.Entrypoint) any
 	Log     zerolog.Logger
+	// Notices tells what else there is to say in views, beyond providers and health; nil
+	// is nothing. It is called whenever a view is made.
+	Notices func() []route.Diagnostic
 	// Providers are shown in views before their first snapshot.
 	Providers []route.ProviderStatus
 	// Changed is called by Run after each change of the table, of a provider's status
@@ -33,6 +37,10 @@ type Controller struct {
 	cfg     ControllerConfig
 	table   atomic.Pointer[Table]
 	picture atomic.Pointer[picture]
+	swaps   struct {
+		count atomic.Uint64
+		took  atomic.Int64 // nanoseconds
+	}
 
 	// Owned by Run.
 	snapshots  map[string]route.Snapshot
@@ -91,8 +99,15 @@ func (c *Controller) Run(ctx context.Context, in <-chan route.Snapshot) error {
 // Table returns the current table, never nil: one atomic load.
 func (c *Controller) Table() *Table { return c.table.Load() }
 
+// Swaps returns how many tables have come into force, and how long that took in all,
+// from a snapshot's arrival on.
+func (c *Controller) Swaps() (count uint64, took time.Duration) {
+	return c.swaps.count.Load(), time.Duration(c.swaps.took.Load())
+}
+
 // take brings one snapshot into force.
 func (c *Controller) take(s route.Snapshot) {
+	began := time.Now()
 	c.snapshots[s.Provider] = s
 	all := mergeEntrypoints(c.snapshots)
 	was := c.picture.Load()
@@ -119,6 +134,8 @@ func (c *Controller) take(s route.Snapshot) {
 	c.table.Store(next.table)
 	c.picture.Store(next)
 	c.objects.retire(c.generation)
+	c.swaps.count.Add(1)
+	c.swaps.took.Add(int64(time.Since(began)))
 	c.log(was.table, next.table, diff)
 	c.changed()
 }
