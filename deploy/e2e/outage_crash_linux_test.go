@@ -43,7 +43,7 @@ func TestOutageCrash(t *testing.T) {
 	s := e.site(e.socket())
 	one := s.runWith("app", watched("app"), always())
 	two := s.runWith("app", watched("app"), always())
-	once := s.run("once", watched("once"))
+	once := s.run("once", watched("once", "holdFor=1s"))
 	s.verified("http_app", one, two)
 	s.verified("http_once", once)
 	l := s.load("app.localhost", "app")
@@ -55,9 +55,7 @@ func TestOutageCrash(t *testing.T) {
 	wait(t, 6*time.Second)
 	l.wantLost("engine away", gone, 0)
 	returned := time.Now()
-	e.start()
-	answered := time.Now()
-	s.wantFresh(answered)
+	s.wantFresh(e.restart())
 	fresh := time.Now()
 	s.wantRetained("http_once", "once.localhost")
 	s.verified("http_app", one, two)
@@ -74,9 +72,9 @@ func TestOutageCrash(t *testing.T) {
 func TestOutageStop(t *testing.T) {
 	e := newPrivateEngine(t)
 	s := e.site(e.socket())
-	one := s.runWith("app", watched("app"), always())
-	two := s.runWith("app", watched("app"), []string{"--restart", "unless-stopped"})
-	once := s.run("once", watched("once"))
+	one := s.runWith("app", watched("app", "holdFor=2s"), always())
+	two := s.runWith("app", watched("app", "holdFor=2s"), []string{"--restart", "unless-stopped"})
+	once := s.run("once", watched("once", "holdFor=1s"))
 	s.verified("http_app", one, two)
 	s.verified("http_once", once)
 	l := s.load("app.localhost", "app")
@@ -88,7 +86,7 @@ func TestOutageStop(t *testing.T) {
 	for _, id := range []string{"app", "once"} {
 		s.wantRetained("http_"+id, id+".localhost")
 	}
-	wait(t, 12*time.Second) // longer than requests are held
+	wait(t, 4*time.Second) // longer than requests are held
 	s.wantRetained("http_app", "app.localhost")
 	e.start()
 	s.wantFresh(time.Now())

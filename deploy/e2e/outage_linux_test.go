@@ -19,9 +19,9 @@ func outageTime() time.Duration {
 // freshWithin is the promise: so soon after the engine answers again everything is current.
 const freshWithin = 5 * time.Second
 
-// watched are the labels of a service that is probed each second from its start.
-func watched(service string) []string {
-	return appLabels(service, "healthCheck.interval=1s", "healthCheck.initialDelay=0")
+// watched are the labels of a service that is probed each second.
+func watched(service string, more ...string) []string {
+	return appLabels(service, append(more, "healthCheck.interval=1s")...)
 }
 
 func wait(t *testing.T, d time.Duration) {

@@ -153,9 +153,9 @@ func TestOutageSocketMountedAsFile(t *testing.T) {
 	gone := time.Now()
 	e.terminate()
 	e.start()
-	s.wantStale(10*time.Second, gone, "nobody listens on the engine's socket "+path)
+	s.wantStale(10*time.Second, gone, "the engine's socket "+path+" is dead")
 	p, err := s.dockerStatus()
-	if err != nil || p.Hint == nil || !strings.Contains(*p.Hint, "mount its directory") {
+	if err != nil || p.Hint == nil || !strings.Contains(*p.Hint, "mount the directory") {
 		t.Errorf("%v: hint %q does not say how to mount it", err, str(p.Hint))
 	}
 	s.waitFor("app.localhost", 200, "app")

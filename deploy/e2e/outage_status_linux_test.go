@@ -42,14 +42,16 @@ func (s *site) wantStale(within time.Duration, lost time.Time, text string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if p.Since == nil || *p.Since < lost.Unix() || *p.Since > time.Now().Unix() {
-		s.t.Errorf("since %v is not between %d and now", p.Since, lost.Unix())
+	for name, since := range map[string]*int64{"since": p.Since, "stale_since": p.StaleSince} {
+		if since == nil || *since < lost.Unix() || *since > time.Now().Unix() {
+			s.t.Errorf("%s is null or not between %d and now: %+v", name, lost.Unix(), p)
+		}
 	}
 	if p.LastError == nil || !strings.Contains(*p.LastError, text) || p.Hint == nil || *p.Hint == "" {
 		s.t.Errorf("error %v, hint %v: a text with %q and a fix expected", str(p.LastError), str(p.Hint), text)
 	}
 	s.wantReady("stale")
-	if out, code := s.cli("health"); code == 4 || !strings.Contains(out, "docker is not connected") {
+	if out, code := s.cli("health"); code == 4 || !strings.Contains(out, "docker engine unreachable since") {
 		s.t.Errorf("fairlead health does not say it: exit %d\n%s", code, out)
 	}
 }

@@ -231,6 +231,40 @@ func (e *privateEngine) end(sig syscall.Signal, within time.Duration) {
 	}
 }
 
+// restart starts a killed engine that stops its containers at its start, and undoes a
+// fault that engines of version 20.10 have then, on a busy machine: the network of a
+// stopped container stays plugged in, so that two answer at one address. It returns when
+// the engine answered.
+func (e *privateEngine) restart() (answered time.Time) {
+	e.t.Helper()
+	e.start()
+	answered = time.Now()
+	used := map[string]bool{}
+	for _, id := range strings.FieldsSeq(e.mustRun("docker", "--host", "unix://"+e.socket(), "ps", "-q")) {
+		link := e.mustRun("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", e.pid(id)), "ip", "-o", "link", "show", "eth0")
+		_, rest, _ := strings.Cut(link, "@if")
+		index, _, _ := strings.Cut(rest, ":")
+		used[index] = true
+	}
+	for line := range strings.Lines(e.mustRun("nsenter", "--net=/run/netns/"+e.name, "ip", "-o", "link", "show", "type", "veth")) {
+		index, rest, _ := strings.Cut(line, ": ")
+		if name, _, _ := strings.Cut(rest, "@"); !used[index] {
+			e.t.Logf("the engine left the network of a stopped container plugged in: %s", name)
+			e.mustRun("nsenter", "--net=/run/netns/"+e.name, "ip", "link", "del", name)
+		}
+	}
+	return answered
+}
+
+func (e *privateEngine) mustRun(args ...string) string {
+	e.t.Helper()
+	out, err := exec.Command(args[0], args[1:]...).Output()
+	if err != nil {
+		e.t.Fatalf("%s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
 func (e *privateEngine) docker(args ...string) (string, error) {
 	return docker(append([]string{"--host", "unix://" + e.socket()}, args...)...)
 }
