@@ -19,7 +19,8 @@ func CheckBind(addr string, users, anonymous bool) error {
 		return nil
 	}
 	return fmt.Errorf("the admin address %s can be reached from other machines, and nothing says who may read it: "+
-		"listen on this machine only (--admin 127.0.0.1:3035), or set admin.anonymous to read-only "+
+		"listen on this machine only (--admin 127.0.0.1:3035), add users to admin.users (fairlead hash-password "+
+		"makes the hash), or set admin.anonymous to read-only "+
 		"(FAIRLEAD_ADMIN_ANONYMOUS=read-only) to let everybody read who reaches the port", addr)
 }
 

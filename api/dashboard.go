@@ -1,7 +1,6 @@
 package api
 
 import (
-	"mime"
 	"net/http"
 	"strings"
 )
@@ -35,14 +34,5 @@ func (s *Server) toDashboard(w http.ResponseWriter, r *http.Request) bool {
 // forPerson reports whether a reading request names HTML among what it accepts, as
 // browsers do and programs do not.
 func forPerson(r *http.Request) bool {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return false
-	}
-	for field := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		kind, params, err := mime.ParseMediaType(field)
-		if err == nil && kind == "text/html" && params["q"] != "0" {
-			return true
-		}
-	}
-	return false
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r)
 }

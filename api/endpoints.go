@@ -15,11 +15,25 @@ type endpoint struct {
 	path string // segments in braces are parameters
 	does string
 	open bool // outside the guards
+	need Role // "": whoever may read
 	// handle answers a GET or HEAD request.
 	handle func(r *http.Request) (reply, *Error)
 	// serve answers instead of handle where the answer is not one piece of JSON. It
 	// must not have written anything when it returns an error.
 	serve func(w http.ResponseWriter, r *http.Request) *Error
+	// post answers a POST request, like serve.
+	post func(w http.ResponseWriter, r *http.Request) *Error
+}
+
+// methods that an endpoint has, as Allow lists them.
+func (e *endpoint) methods() string {
+	switch {
+	case e.handle == nil && e.serve == nil:
+		return "POST"
+	case e.post != nil:
+		return "GET, HEAD, POST"
+	}
+	return "GET, HEAD"
 }
 
 // open is an endpoint outside the guards: whoever reaches the listener may ask.
@@ -53,7 +67,7 @@ type Status struct {
 // Me is the answer of GET /me: who asks.
 type Me struct {
 	Name string `json:"name"`
-	Role string `json:"role"` // read-only
+	Role string `json:"role"` // admin, read-only
 }
 
 func (s *Server) endpoints() []endpoint {
@@ -76,6 +90,8 @@ func (s *Server) endpoints() []endpoint {
 		read("/diagnostics", "what is wrong with labels, and what is not routed", s.diagnostics),
 		read("/providers", "where entrypoints come from", s.providers),
 		{path: "/events", does: "a WebSocket that tells every change: transitions, tables, providers; since resumes", serve: s.events},
+		{path: "/login", does: "the login form; POST name and password, as a form or as JSON, gives a session cookie", serve: s.loginForm, post: s.login},
+		{path: "/logout", does: "POST ends the session", post: s.logout},
 	}
 }
 
@@ -139,8 +155,9 @@ func (s *Server) ready(*http.Request) (reply, *Error) {
 	return out, nil
 }
 
-func (s *Server) me(*http.Request) (reply, *Error) {
-	return reply{body: Me{Name: "anonymous", Role: "read-only"}}, nil
+func (s *Server) me(r *http.Request) (reply, *Error) {
+	me, _ := Who(r)
+	return reply{body: me}, nil
 }
 
 // entrypoint finds the one that the path names.

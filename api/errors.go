@@ -14,8 +14,10 @@ const (
 	CodeCrossOrigin      = "cross_origin"
 	CodeBadParameter     = "bad_parameter"
 	CodeInternal         = "internal"
+	CodeUnauthorized     = "unauthorized"
 	CodeUpgradeRequired  = "upgrade_required"
 	CodeTooMany          = "too_many"
+	CodeUnsupportedMedia = "unsupported_media_type"
 )
 
 // Error is the body of every answer that is not a success. As an error it carries

@@ -103,7 +103,7 @@ func compareTables(last, next *router.View) (EventTable, bool) {
 		!reflect.DeepEqual(last.Rejected, next.Rejected) || !reflect.DeepEqual(last.Global, next.Global)
 	was, is := last.Entrypoints, next.Entrypoints
 	for len(was) > 0 || len(is) > 0 {
-		order := 0
+		var order int
 		switch {
 		case len(was) == 0:
 			order = 1

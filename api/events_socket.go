@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"strconv"
@@ -117,7 +118,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) *Error {
 		return nil // it was told, or is gone
 	}
 	defer func() { _ = conn.Close() }()
-	s.watch(stopping(r.Context()), &watcher{conn: conn, events: s.cfg.Events}, since)
+	who := callerOf(r)
+	one := &watcher{conn: conn, events: s.cfg.Events, permitted: func() bool { return s.still(who) }}
+	s.watch(stopping(r.Context()), one, since)
 	return nil
 }
 
@@ -143,6 +146,8 @@ type watcher struct {
 	conn   *websocket.Conn
 	events *Events
 	rev    uint64 // the last frame that was sent
+	// permitted reports whether its session goes on, and keeps it from being idle.
+	permitted func() bool
 }
 
 // watch follows the stream until the watcher goes, does not read, or ctx ends.
@@ -191,6 +196,9 @@ func (w *watcher) follow(ctx context.Context, gone <-chan struct{}) error {
 			return net.ErrClosed
 		case <-more:
 		case <-ping.C:
+			if !w.permitted() {
+				return w.expel()
+			}
 			if err := w.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(watchWrite)); err != nil {
 				return err
 			}
@@ -198,6 +206,15 @@ func (w *watcher) follow(ctx context.Context, gone <-chan struct{}) error {
 	}
 	return nil
 }
+
+// expel ends a stream whose session is over.
+func (w *watcher) expel() error {
+	text := websocket.FormatCloseMessage(websocket.ClosePolicyViolation, "the session is over")
+	_ = w.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(watchWrite)) // it ends either way
+	return errSessionOver
+}
+
+var errSessionOver = errors.New("the session is over")
 
 // send writes a batch, after a word about what is missing before it.
 func (w *watcher) send(batch []*frame, lost uint64) error {

@@ -34,20 +34,25 @@ func newGuard(hosts []string, anonymous bool, log zerolog.Logger) *guard {
 	return g
 }
 
-// check returns nil when the request may be answered.
+// check returns nil when the request may be answered, whoever asks.
 func (g *guard) check(r *http.Request) *Error {
 	if !g.hostAllowed(r.Host) {
 		return forbidden(CodeBadHost, "the host %s is not one that the admin listener answers to: use its address or localhost, or add the name to admin.hosts", quoted(r.Host))
-	}
-	if !g.anonymous && !fromLoopback(r.RemoteAddr) {
-		return forbidden(CodeForbidden, "only this machine may read without a user: connect over a loopback address, "+
-			"or set admin.anonymous to read-only to let everybody read who reaches the port "+
-			"(a published container port does not arrive from loopback)")
 	}
 	if err := g.origins.Check(r); err != nil {
 		return forbidden(CodeCrossOrigin, crossOrigin)
 	}
 	return nil
+}
+
+// stranger returns nil when somebody without a user may read, where there are no users.
+func (g *guard) stranger(r *http.Request) *Error {
+	if g.anonymous || fromLoopback(r.RemoteAddr) {
+		return nil
+	}
+	return forbidden(CodeForbidden, "only this machine may read without a user: connect over a loopback address, "+
+		"add users to admin.users, or set admin.anonymous to read-only to let everybody read who reaches the port "+
+		"(a published container port does not arrive from loopback)")
 }
 
 const crossOrigin = "refused: the request comes from a page of another origin"

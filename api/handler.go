@@ -21,16 +21,15 @@ type reply struct {
 	body   any // nil: none
 }
 
-// Handler returns the whole listener: headers, guards, endpoints. It never reads a
-// request body.
+// Handler returns the whole listener: headers, guards, endpoints. Of request
+// bodies only a login's is read.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.recover(w)
 		secure(w.Header())
 		e := s.find(r)
 		if e == nil || !e.open {
-			if err := s.guard.check(r); err != nil {
-				s.fail(w, r, err)
+			if r = s.admit(w, r, e); r == nil {
 				return
 			}
 		}
@@ -39,6 +38,31 @@ func (s *Server) Handler() http.Handler {
 		}
 		s.dispatch(w, r, e)
 	})
+}
+
+// admit returns the request with who sends it, or answers with why it is refused and
+// returns nil.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, e *endpoint) *http.Request {
+	if err := s.guard.check(r); err != nil {
+		s.fail(w, r, err)
+		return nil
+	}
+	if publicPath(r.URL) && !s.users.none() {
+		return r
+	}
+	who, err := s.identify(r)
+	if err != nil && err.status == http.StatusUnauthorized {
+		s.challenge(w, r, err)
+		return nil
+	}
+	if err == nil && e != nil {
+		err = permit(who, e.need)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return nil
+	}
+	return withCaller(r, who)
 }
 
 // secure sets what every answer carries: nothing is stored, framed, sniffed or
@@ -58,25 +82,31 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, e *endpoint) {
 		s.fail(w, r, notFound("there is nothing at this path; GET / lists what there is"))
 		return
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		s.fail(w, r, &Error{
-			Message: "this path can only be read: use GET or HEAD", Code: CodeMethodNotAllowed,
-			status: http.StatusMethodNotAllowed, header: http.Header{"Allow": {"GET, HEAD"}},
-		})
-		return
-	}
-	if e.serve != nil {
-		if err := e.serve(w, r); err != nil {
-			s.fail(w, r, err)
-		}
-		return
-	}
-	out, err := e.handle(r)
-	if err != nil {
+	if err := s.answer(w, r, e); err != nil {
 		s.fail(w, r, err)
-		return
 	}
-	s.send(w, r, out)
+}
+
+// answer picks what answers a method.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, e *endpoint) *Error {
+	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case r.Method == http.MethodPost && e.post != nil:
+		return e.post(w, r)
+	case reading && e.serve != nil:
+		return e.serve(w, r)
+	case reading && e.handle != nil:
+		out, err := e.handle(r)
+		if err == nil {
+			s.send(w, r, out)
+		}
+		return err
+	}
+	allowed := e.methods()
+	return &Error{
+		Message: "this path has no method " + quoted(r.Method) + ": use " + strings.ReplaceAll(allowed, ", ", " or "), Code: CodeMethodNotAllowed,
+		status: http.StatusMethodNotAllowed, header: http.Header{"Allow": {allowed}},
+	}
 }
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err *Error) {

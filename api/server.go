@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"html/template"
 	"net"
 	"net/http"
 	"time"
@@ -26,6 +27,11 @@ type Config struct {
 	// Anonymous lets everybody read who reaches the listener (admin.anonymous:
 	// read-only); otherwise only peers on loopback may.
 	Anonymous bool
+	// Users may log in; one that CheckUser refuses is ignored and logged. Without any,
+	// nobody can administer.
+	Users []User
+	// LoginPage shows the login form; nil is a plain one.
+	LoginPage func(http.ResponseWriter, *http.Request, LoginView)
 	// Verbose adds the names of entrypoints to /ready (admin.verbose).
 	Verbose bool
 	// Version of the router, shown by the index.
@@ -46,9 +52,12 @@ type Config struct {
 
 // Server answers the requests of the admin listener. It is safe for concurrent use.
 type Server struct {
-	cfg    Config
-	guard  *guard
-	routes []endpoint
+	cfg        Config
+	guard      *guard
+	routes     []endpoint
+	users      *users
+	sessions   *sessions
+	plainLogin *template.Template
 	// watchers are those of GET /events, which net/http knows nothing of.
 	watchers watchers
 	// boot tells this process apart from others in entity tags: generations begin
@@ -66,6 +75,7 @@ func New(cfg Config) *Server {
 		cfg.Events = NewEvents()
 	}
 	s := &Server{cfg: cfg, boot: bootID(), seed: maphash.MakeSeed(), closing: closeTimeout, guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
+	s.users, s.sessions, s.plainLogin = newUsers(cfg.Users, cfg.Log), newSessions(), newPlainLogin()
 	s.routes = s.endpoints()
 	return s
 }
