@@ -240,7 +240,7 @@ func (e *privateEngine) restart() (answered time.Time) {
 	e.start()
 	answered = time.Now()
 	used := map[string]bool{}
-	for _, id := range strings.FieldsSeq(e.mustRun("docker", "--host", "unix://"+e.socket(), "ps", "-q")) {
+	for id := range strings.FieldsSeq(e.mustRun("docker", "--host", "unix://"+e.socket(), "ps", "-q")) {
 		link := e.mustRun("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", e.pid(id)), "ip", "-o", "link", "show", "eth0")
 		_, rest, _ := strings.Cut(link, "@if")
 		index, _, _ := strings.Cut(rest, ":")
