@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"router/middleware":          {"router", "router/exchange", "router/route"},
 	"router/proxy":               {"router", "router/exchange", "router/middleware", "router/route"},
 	"api":                        {"router", "router/route"},
+	"api/metrics":                {"api", "router", "router/route"},
 	"api/client":                 {"api", "router", "router/route"},
 	"dashboard":                  {"api", "router", "router/route"},
 	"cmd/fairlead":               {"cmd/internal/..."},

@@ -1,0 +1,121 @@
+package metrics
+
+// Family is one metric: what its series mean and how they are told apart.
+type Family struct {
+	Name   string
+	Type   string // counter, gauge, histogram, summary
+	Labels []string
+	Help   string
+}
+
+// family numbers the metrics; the table below names them.
+type family int
+
+const (
+	buildInfo family = iota
+	entrypoints
+	entrypointState
+	entrypointPanic
+	entrypointBackends
+	entrypointRotation
+	entrypointRequests
+	entrypointDuration
+	entrypointInFlight
+	entrypointWaiting
+	entrypointHeld
+	entrypointRetries
+	entrypointCut
+	unroutedRequests
+	backendInfo
+	backendUp
+	backendState
+	backendInRotation
+	backendRequests
+	backendInFlight
+	backendTunnels
+	backendRetries
+	backendCut
+	backendProbes
+	backendProbeFailures
+	backendTransitions
+	probesFinished
+	probesLate
+	probesLocal
+	probesRunning
+	probesWaiting
+	tableSwaps
+	tableBuild
+	providerConnected
+	providerSync
+	providerAge
+	providerCandidates
+	providerRejected
+	diagnostics
+	accessLines
+	accessDropped
+	numFamilies
+)
+
+// Families lists every metric of ours, in the order of the reference. Those of the Go
+// runtime and of the process come from client_golang.
+func Families() []Family { t := table(); return t[:] }
+
+// table is the one place where metrics are named. Names and help are part of the
+// contract; docs/reference/metrics.md is made of it.
+func table() [numFamilies]Family {
+	entry, backend := []string{"entrypoint"}, []string{"entrypoint", "backend"}
+	of := func(labels []string, more string) []string { return append(labels[:len(labels):len(labels)], more) }
+	t := [numFamilies]Family{
+		buildInfo:   {"build_info", "gauge", []string{"version", "revision", "goversion"}, "1; the labels say what runs."},
+		entrypoints: {"entrypoints", "gauge", []string{"state"}, "Entrypoints by state: ok, partial, panic, down, pending, unchecked."},
+
+		entrypointState:    {"entrypoint_state", "gauge", of(entry, "state"), "1 for the state that the entrypoint is in; other states have no series."},
+		entrypointPanic:    {"entrypoint_panic", "gauge", entry, "1 while unverified backends serve because nothing is verified, else 0."},
+		entrypointBackends: {"entrypoint_backends", "gauge", entry, "Backends of the entrypoint, in rotation or not."},
+		entrypointRotation: {"entrypoint_rotation_size", "gauge", entry, "Backends in rotation; 0 means that clients get an error."},
+		entrypointRequests: {"entrypoint_requests_total", "counter", of(entry, "class"), "Requests by what the client got: 1xx (tunnels) to 5xx, or none when it left before an answer."},
+		entrypointDuration: {"entrypoint_request_duration_seconds", "histogram", entry, "Time from a request's head to its response's head; no series before the first request."},
+		entrypointInFlight: {"entrypoint_requests_in_flight", "gauge", entry, "Requests being served, tunnels and waiting ones included."},
+		entrypointWaiting:  {"entrypoint_requests_waiting", "gauge", entry, "Requests that wait for a backend now (holdFor)."},
+		entrypointHeld:     {"entrypoint_requests_held_total", "counter", entry, "Requests that ever waited for a backend."},
+		entrypointRetries:  {"entrypoint_retries_total", "counter", entry, "Contacts with backends beyond a request's first one."},
+		entrypointCut:      {"entrypoint_responses_cut_total", "counter", entry, "Responses that broke off after their head on the backend's side."},
+		unroutedRequests:   {"unrouted_requests_total", "counter", []string{"class"}, "Requests that no entrypoint took, by what the client got."},
+
+		backendInfo:          {"backend_info", "gauge", []string{"entrypoint", "backend", "address", "container"}, "1; joins a backend's id with its address and container."},
+		backendUp:            {"backend_up", "gauge", backend, "1 while probes or Docker say that the backend is well, 0 while they say that it is not; no series while nobody knows."},
+		backendState:         {"backend_state", "gauge", of(backend, "state"), "1 for the state that the backend is in; other states have no series."},
+		backendInRotation:    {"backend_in_rotation", "gauge", backend, "1 while requests are sent to the backend, else 0."},
+		backendRequests:      {"backend_requests_total", "counter", of(backend, "class"), "Contacts by the backend's answer: 1xx to 5xx, or none for a contact without an answer."},
+		backendInFlight:      {"backend_requests_in_flight", "gauge", backend, "Requests that the backend has, tunnels included."},
+		backendTunnels:       {"backend_tunnels", "gauge", backend, "Open tunnels (WebSocket)."},
+		backendRetries:       {"backend_retries_total", "counter", backend, "Contacts that followed another one of the same request."},
+		backendCut:           {"backend_responses_cut_total", "counter", backend, "Responses that broke off after their head."},
+		backendProbes:        {"backend_probes_total", "counter", backend, "Probes with a result that counted."},
+		backendProbeFailures: {"backend_probe_failures_total", "counter", backend, "Probes that failed."},
+		backendTransitions:   {"backend_transitions_total", "counter", backend, "Changes of the backend's state."},
+
+		probesFinished: {"probes_finished_total", "counter", nil, "Probes that ended, whatever came of them."},
+		probesLate:     {"probes_late_results_total", "counter", nil, "Results dropped because their backend or check had gone or changed meanwhile."},
+		probesLocal:    {"probes_local_errors_total", "counter", nil, "Probes that failed in the router itself, such as by a lack of file descriptors; no verdict follows from them."},
+		probesRunning:  {"probes_running", "gauge", nil, "Probes at this moment."},
+		probesWaiting:  {"probes_waiting", "gauge", nil, "Probes that are due and have no room to run (healthCheck.concurrency, perHost)."},
+
+		tableSwaps: {"table_swaps_total", "counter", nil, "Tables that came into force."},
+		tableBuild: {"table_build_duration_seconds", "summary", nil, "Time from a provider's snapshot to its table in force, in sum and number."},
+
+		providerConnected:  {"provider_connected", "gauge", []string{"provider"}, "1 while the source of an enabled provider is reachable, else 0."},
+		providerSync:       {"provider_last_sync_timestamp_seconds", "gauge", []string{"provider"}, "When the provider last read its whole source; no series before."},
+		providerAge:        {"provider_sync_age_seconds", "gauge", []string{"provider"}, "How long ago that was."},
+		providerCandidates: {"provider_candidates", "gauge", []string{"provider"}, "Containers or entries that the provider sees."},
+		providerRejected:   {"provider_rejected_candidates", "gauge", []string{"provider"}, "Candidates that are not routed; GET /diagnostics says why."},
+		diagnostics:        {"diagnostics", "gauge", []string{"severity"}, "Findings of GET /diagnostics: error, warn, info."},
+
+		accessLines:   {"access_log_lines_total", "counter", nil, "Lines of the access log that were written; no series while it is off."},
+		accessDropped: {"access_log_dropped_lines_total", "counter", nil, "Lines that were not written because the writer did not keep up or could not write."},
+	}
+	for i := range t {
+		t[i].Name = "fairlead_" + t[i].Name
+	}
+	return t
+}
