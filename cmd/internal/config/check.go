@@ -17,6 +17,7 @@ func (r *reader) check() {
 	r.checkPrefix()
 	r.checkListeners()
 	r.checkLevels()
+	r.checkUsers()
 	if !c.Providers.Docker.Enabled && c.Providers.File.Path == "" {
 		r.contradiction("providers.docker.enabled", "no provider is left: nothing would ever be routed",
 			"enable Docker or set providers.file.path")
@@ -42,6 +43,11 @@ func (r *reader) check() {
 
 // contradiction reports a mistake where the setting was given.
 func (r *reader) contradiction(path, message, fix string) {
+	r.contradictionOf(path, path, message, fix)
+}
+
+// contradictionOf names a setting otherwise than by the place where it was given.
+func (r *reader) contradictionOf(path, name, message, fix string) {
 	where := r.origins[path]
 	if where == "" {
 		for parent := path; where == "" && strings.Contains(parent, "."); {
@@ -49,7 +55,7 @@ func (r *reader) contradiction(path, message, fix string) {
 			where = r.origins[parent]
 		}
 	}
-	r.problems = append(r.problems, Problem{Where: where, Message: path + ": " + message, Fix: fix})
+	r.problems = append(r.problems, Problem{Where: where, Message: name + ": " + message, Fix: fix})
 }
 
 func (r *reader) checkPrefix() {

@@ -6,6 +6,8 @@ package config
 import (
 	"net/netip"
 	"time"
+
+	"fairlead/api"
 )
 
 // Config holds every setting of this version. Start from Default: the zero value is
@@ -101,7 +103,9 @@ type Admin struct {
 	Listen    string   `key:"listen" doc:"Address of the admin listener (API); empty turns it off."`
 	Hosts     []string `key:"hosts" doc:"Names besides localhost under which the admin listener answers; addresses always pass."`
 	Verbose   bool     `key:"verbose" doc:"Let /ready name the entrypoints that are not well."`
-	Anonymous string   `key:"anonymous" one:"off,read-only" doc:"What peers from other machines may do without credentials."`
+	Anonymous string   `key:"anonymous" one:"off,read-only" doc:"What peers may do without credentials; with off and no users, peers from this machine may read."`
+	// Users are read-only unless they say admin.
+	Users []api.User `key:"users" doc:"Who may log in: name, passwordHash and role (admin or read-only, the default). As a variable name:role:hash, separated by spaces."`
 }
 
 // Log configures the log, which goes to standard error.

@@ -165,6 +165,9 @@ func (f *fileReader) set(l leaf, node ast.Node) error {
 	case *ast.IntegerNode:
 		return l.setNumber(n)
 	case *ast.SequenceNode:
+		if l.kind() == "users" {
+			return f.setUsers(l, n)
+		}
 		if l.kind() == "list" {
 			items, err := f.texts(n.Values)
 			if err != nil {
@@ -181,6 +184,9 @@ func (f *fileReader) set(l leaf, node ast.Node) error {
 }
 
 func (l leaf) wrongType(got string) error {
+	if l.kind() == "users" {
+		return errors.New("must be " + usersForm) // what it is may be a secret
+	}
 	want := map[string]string{
 		"yes/no": "true or false", "number": "a whole number", "duration": "a duration such as 10s",
 		"list": "a list such as [a, b]", "table": "name: value lines", "text": "a text in quotes",

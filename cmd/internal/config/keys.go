@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"fairlead/api"
 )
 
 // EnvPrefix begins the environment variable of every setting.
@@ -14,7 +16,7 @@ const EnvPrefix = "FAIRLEAD_"
 type Key struct {
 	Path    string // as in the file: proxy.http.listen
 	Env     string // FAIRLEAD_PROXY_HTTP_LISTEN
-	Type    string // text, yes/no, number, duration, list, table
+	Type    string // text, yes/no, number, duration, list, table, users
 	Default string // as it would be written; "" for none
 	Range   string // "1ms to 1h", "a, b or c"; "" for none
 	Doc     string
@@ -74,6 +76,8 @@ func (l leaf) kind() string {
 		return "list"
 	case map[string]string:
 		return "table"
+	case []api.User:
+		return "users"
 	}
 	return "text"
 }

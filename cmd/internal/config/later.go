@@ -10,7 +10,6 @@ func later() map[string]string {
 		"acme":              front,
 		"admin.corsOrigins": "remove it",
 		"admin.stateFile":   "remove it",
-		"admin.users":       "keep admin.listen on loopback and put a proxy with a login before it",
 		"hosts":             "remove it",
 		"metrics":           "remove it",
 		"notify":            "remove it",

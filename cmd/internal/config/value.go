@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairlead/api"
 )
 
 // setText gives a setting the value that a flag or a variable holds. Lists are
@@ -43,6 +45,12 @@ func (l leaf) setText(text string) error {
 			return err
 		}
 		*target = table
+	case *[]api.User:
+		users, err := parseUsers(text)
+		if err != nil {
+			return err
+		}
+		*target = users
 	default:
 		return l.setList(splitList(text))
 	}
@@ -172,6 +180,8 @@ func show(v reflect.Value) string {
 		return showDuration(value)
 	case []string:
 		return strings.Join(value, ",")
+	case []api.User:
+		return showUsers(value)
 	case []netip.Prefix:
 		texts := make([]string, len(value))
 		for i, p := range value {
