@@ -188,8 +188,15 @@ func (c *Controller) View() *View {
 	if v := last.view; v == nil || last.picture != p || v.Health.Rev != health.Rev || v.Health.Sets != health.Sets {
 		generation++
 	}
-	last.view, last.picture = p.view(generation, health), p
+	last.view, last.picture = p.view(generation, health, c.notices()), p
 	return last.view
+}
+
+func (c *Controller) notices() []route.Diagnostic {
+	if c.cfg.Notices == nil {
+		return nil
+	}
+	return c.cfg.Notices()
 }
 
 // consistent reads a picture and the health of its placements. The two are

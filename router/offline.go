@@ -32,5 +32,5 @@ func Offline(snapshots ...route.Snapshot) *View {
 		entries = append(entries, l.entry)
 	}
 	p.table = Build(1, entries)
-	return p.view(1, health)
+	return p.view(1, health, nil)
 }

@@ -56,7 +56,7 @@ func (p *picture) sameDescription(q *picture) bool {
 }
 
 // view puts a picture and the health engine's together.
-func (p *picture) view(generation uint64, health *route.HealthView) *View {
+func (p *picture) view(generation uint64, health *route.HealthView, notices []route.Diagnostic) *View {
 	v := &View{
 		Generation:  generation,
 		Table:       p.table,
@@ -67,8 +67,8 @@ func (p *picture) view(generation uint64, health *route.HealthView) *View {
 		Global:      p.global,
 		Health:      health,
 	}
-	if len(health.Global) > 0 {
-		v.Global = slices.Concat(p.global, health.Global)
+	if len(health.Global)+len(notices) > 0 {
+		v.Global = slices.Concat(p.global, health.Global, notices)
 	}
 	for i, l := range p.entrypoints {
 		e := l.entry.Entrypoint

@@ -59,4 +59,7 @@ var infoCodes = []Explanation{
 	explain("I109", "Plaintext probe on a TLS backend", "The backend is spoken to by https, but its probe does not speak TLS.",
 		"The probe proves less than it could, and some servers log each one as a failed handshake.", "Set healthCheck.path.",
 		"sozune.http.web.scheme=https alone -> add sozune.http.web.healthCheck.path=/health"),
+	explain("I110", "All clients have a gateway's address", "The router has only seen requests from the gateway of a container network: rootless engines, a userland proxy and IPv6 without NAT hide the clients' addresses.",
+		"Client addresses in rules, limits and logs are all that one.", "Run the router with network_mode: host or publish its ports in host mode, or name the proxy in front in proxy.trustedProxies.",
+		"docker run -p 80:80 -> docker run --network host"),
 }

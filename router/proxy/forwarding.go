@@ -17,6 +17,11 @@ func (p *Proxy) trusted(addr netip.Addr) bool {
 // X-Forwarded-For that is no trusted proxy when the peer is one. The same address
 // serves matching, headers and logs.
 func (p *Proxy) setClient(x *exchange.Exchange) {
+	p.findClient(x)
+	p.sole.note(x.Client)
+}
+
+func (p *Proxy) findClient(x *exchange.Exchange) {
 	x.Client = x.Peer.Addr().Unmap().WithZone("")
 	if !p.trusted(x.Client) {
 		return

@@ -109,6 +109,7 @@ type Proxy struct {
 	tables   Tables
 	outcomes Outcomes
 	unrouted route.Traffic
+	sole     soleClient
 	buffers  sync.Pool // *[bufferSize]byte
 	flushers sync.Pool // *lateFlush
 	fronts   sync.Pool // *served, of the front

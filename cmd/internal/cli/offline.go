@@ -31,8 +31,8 @@ type sourceOptions struct {
 	files []string
 	// projects are compose files of further projects.
 	projects []string
-	config string // --config
-	docker string // --docker
+	config   string // --config
+	docker   string // --docker
 }
 
 func (o *sourceOptions) flags(cmd *cobra.Command) {

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"fairlead/api"
+	"fairlead/cmd/internal/app"
+	"fairlead/cmd/internal/config"
+	"fairlead/provider/docker"
+	"fairlead/router"
+	"fairlead/router/route"
+)
+
+// engine asks the engine and judges what it has.
+func (d *doctor) engine(ctx context.Context, s *config.Config) {
+	if !s.Providers.Docker.Enabled {
+		d.add("engine", verdictNote, "no engine is watched (providers.docker.enabled is false)", "")
+		return
+	}
+	d.socket(cmp.Or(s.Providers.Docker.Endpoint, docker.DefaultEndpoint))
+	provider, err := app.Docker(s, d.p.lookup("FAIRLEAD_CONTAINER_ID"), app.Logs{})
+	if err != nil {
+		d.engineFailed(err)
+		return
+	}
+	snapshot, err := provider.Collect(ctx)
+	if err != nil {
+		d.engineFailed(err)
+		return
+	}
+	status := &snapshot.Status
+	d.add("engine", verdictOK, fmt.Sprintf("version %s, API %s: %s, %d of them without labels of ours",
+		status.EngineVersion, status.APIVersion, plural(status.Candidates, "container"), status.Ignored), "")
+	for _, note := range status.Notes {
+		d.add("engine", verdictNote, note, "")
+	}
+	d.labels(router.Offline(snapshot))
+}
+
+func (d *doctor) engineFailed(err error) {
+	if engine, ok := errors.AsType[*docker.EngineError](err); ok {
+		d.add("engine", verdictFail, engine.Text, engine.Hint)
+		return
+	}
+	d.add("engine", verdictFail, err.Error(), "see whether `docker version` works for the user that runs this")
+}
+
+// socket looks at the file behind a unix endpoint: one that is mounted by itself turns
+// into a dead inode when its engine restarts.
+func (d *doctor) socket(endpoint string) {
+	path, ok := strings.CutPrefix(endpoint, "unix://")
+	if !ok {
+		return
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return // the engine's own failure says it
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink == 0 {
+		d.add("socket", verdictFail, path+" is the socket of an engine that has been restarted since: nobody listens on it any more",
+			"restart this container, and mount the folder "+filepath.Dir(path)+" instead of the socket itself")
+		return
+	}
+	if text, err := os.ReadFile("/proc/self/mountinfo"); err == nil && isMountPoint(string(text), path) {
+		d.add("socket", verdictWarn, path+" is mounted by itself: when the engine restarts it makes a new one, which is then not seen here",
+			"mount the folder "+filepath.Dir(path)+" instead, or restart this container after the engine")
+		return
+	}
+	d.add("socket", verdictOK, path, "")
+}
+
+// isMountPoint reports whether a path is a mount of its own (proc_pid_mountinfo(5),
+// field 5).
+func isMountPoint(mountinfo, path string) bool {
+	for line := range strings.Lines(mountinfo) {
+		if fields := strings.Fields(line); len(fields) > 4 && fields[4] == path {
+			return true
+		}
+	}
+	return false
+}
+
+// labels judges the labels of all containers.
+func (d *doctor) labels(v *router.View) {
+	told := map[string]bool{}
+	for _, r := range v.Rejected {
+		if r.Code != "" {
+			told[r.Name+r.Code] = true
+			d.add("labels", verdictWarn, fmt.Sprintf("%s is not routed: %s (%s)", r.Name, r.Reason, r.Code), r.Hint)
+		}
+	}
+	names := candidateNames(v)
+	for _, g := range v.Global {
+		d.add("labels", verdictOf(g.Severity), g.Message+" ("+g.Code+")", g.Hint)
+	}
+	for _, c := range v.Candidates {
+		name := cmp.Or(names[c.CandidateID], short(c.CandidateID))
+		for _, g := range c.Diagnostics {
+			if key := name + g.Code; g.Severity != route.SeverityInfo && !told[key] {
+				told[key] = true
+				d.add("labels", verdictOf(g.Severity), fmt.Sprintf("%s: %s (%s)", name, strings.TrimPrefix(g.Label+": "+g.Message, ": "), g.Code), g.Hint)
+			}
+		}
+	}
+	if n := len(v.Entrypoints); len(told) == 0 {
+		d.add("labels", verdictOK, plural(n, "entrypoint")+", no mistake", "")
+	}
+}
+
+func verdictOf(s route.Severity) verdict {
+	switch s {
+	case route.SeverityError:
+		return verdictFail
+	case route.SeverityWarn:
+		return verdictWarn
+	case route.SeverityInfo:
+	}
+	return verdictNote
+}
+
+// router asks a running router how it sees things; false when none answers.
+func (d *doctor) router(ctx context.Context, s *config.Config) bool {
+	if d.p.admin == "" && d.p.lookup("FAIRLEAD_ADMIN") == "" && s.Admin.Listen != "" {
+		d.p.admin = "http://" + reachable(s.Admin.Listen)
+	}
+	c, err := d.p.client()
+	if err != nil {
+		d.add("router", verdictFail, err.Error(), "correct --admin or FAIRLEAD_ADMIN")
+		return false
+	}
+	defer c.Close()
+	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if err := c.Healthy(limited); err != nil {
+		d.add("router", verdictNote, "none answers at "+c.URL(), "")
+		return false
+	}
+	providers, err := c.Providers(limited)
+	if err != nil {
+		d.add("router", verdictWarn, "it answers at "+c.URL()+" but does not let us ask: "+err.Error(), "set FAIRLEAD_USER and FAIRLEAD_PASSWORD")
+		return true
+	}
+	d.add("router", verdictOK, "answers at "+c.URL(), "")
+	for i := range providers {
+		d.provider(&providers[i])
+	}
+	if found, err := c.Diagnostics(limited); err == nil {
+		for _, g := range found.Global {
+			d.add("router", verdictOf(g.Severity), g.Message+" ("+g.Code+")", g.Hint)
+		}
+	}
+	return true
+}
+
+// provider judges a provider of the running router.
+func (d *doctor) provider(p *api.Provider) {
+	if !p.Enabled || p.Connected && (p.LastError == nil || *p.LastError == "") {
+		return
+	}
+	message := "its provider " + p.Name + " is not connected: routes are those of the last time it was"
+	if p.LastError != nil {
+		message += " (" + *p.LastError + ")"
+	}
+	fix := ""
+	if p.Hint != nil {
+		fix = *p.Hint
+	}
+	d.add("router", verdictFail, message, fix)
+}
+
+// ports tries to listen where a router would.
+func (d *doctor) ports(ctx context.Context, s *config.Config, running bool) {
+	for _, l := range [][3]string{{"HTTP", s.Proxy.HTTP.Listen, "proxy.http.listen"}, {"admin", s.Admin.Listen, "admin.listen"}} {
+		what, address, setting := l[0], l[1], l[2]
+		if address == "" {
+			continue
+		}
+		try, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		switch {
+		case err == nil:
+			_ = try.Close()
+			d.add("ports", verdictOK, what+" "+address+" is free", "")
+		case errors.Is(err, syscall.EADDRINUSE) && running:
+			d.add("ports", verdictOK, what+" "+address+" is in use, as it should be while a router runs", "")
+		case errors.Is(err, syscall.EADDRINUSE):
+			d.add("ports", verdictFail, what+" "+address+" is taken by another program", "stop it (ss -ltnp shows which), or choose another address with "+setting)
+		case errors.Is(err, syscall.EACCES):
+			d.add("ports", verdictFail, what+" "+address+" may not be bound by this user",
+				"run as root, give the program CAP_NET_BIND_SERVICE, or choose a port from 1024 on with "+setting)
+		default:
+			d.add("ports", verdictFail, what+" "+address+" cannot be bound: "+err.Error(), "choose another address with "+setting)
+		}
+	}
+	slices.SortStableFunc(d.findings, func(a, b checkup) int { return cmp.Compare(severityRank(b.Verdict), severityRank(a.Verdict)) })
+}
+
+// severityRank puts what is in the way first.
+func severityRank(v verdict) int {
+	switch v {
+	case verdictFail:
+		return 3
+	case verdictWarn:
+		return 2
+	case verdictOK, verdictNote:
+	}
+	return 1
+}

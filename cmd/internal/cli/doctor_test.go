@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/provider/docker/enginetest"
+)
+
+// ports makes a world's listeners ones that are free.
+func (w *world) ports(http, admin string) {
+	w.env = append(w.env, "FAIRLEAD_PROXY_HTTP_LISTEN="+http, "FAIRLEAD_ADMIN_LISTEN="+admin)
+}
+
+// TestDoctorFindsTheUsualMistakes names each with its fix, and fails only for what is
+// in the way.
+func TestDoctorFindsTheUsualMistakes(t *testing.T) {
+	w := offlineWorld(t)
+	w.ports("127.0.0.1:0", "")
+	r := w.run("doctor")
+	for _, text := range []string{
+		"shop-forgot-1 is not routed", "(E001)", "fix: add the label sozune.enable=true",
+		"shop-closed-1: sozune.http.closed.auth.basci", "(E104)", "shop-slow-1: sozune.http.slow.timout", "(W013)",
+		"engine: version", "none answers at", "in the way",
+	} {
+		if !strings.Contains(r.out, text) {
+			t.Errorf("no %q in\n%s", text, r.out)
+		}
+	}
+	if r.code != 1 || r.err != "" {
+		t.Errorf("exit %d, %q", r.code, r.err)
+	}
+}
+
+// TestDoctorOnNetworksNobodyShares finds a backend that the router cannot reach, and a
+// network label that compose's prefix makes wrong.
+func TestDoctorOnNetworksNobodyShares(t *testing.T) {
+	e := enginetest.New(enginetest.Docker29)
+	e.AddNetwork(enginetest.Network{Name: "edge"})
+	e.AddNetwork(enginetest.Network{Name: "shop_backend"})
+	self := e.Run(enginetest.Container{Name: "router", Image: "fairlead", Networks: []string{"edge"}})
+	e.Run(enginetest.Container{Name: "far", Image: "app", Networks: []string{"shop_backend"}, Expose: []string{"80/tcp"}, Labels: map[string]string{
+		"sozune.enable": "true", "sozune.http.far.host": "far.localhost"}})
+	e.Run(enginetest.Container{Name: "misnamed", Image: "app", Networks: []string{"edge"}, Expose: []string{"80/tcp"}, Labels: map[string]string{
+		"sozune.enable": "true", "sozune.network": "backend", "sozune.http.near.host": "near.localhost"}})
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "DOCKER_HOST=" + e.ServeUnix(t), "FAIRLEAD_CONTAINER_ID=" + self, "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
+	w.ports("127.0.0.1:0", "")
+	r := w.run("doctor")
+	for _, text := range []string{"far: ", "(E105)", "shop_backend", "misnamed: ", "(W009)"} {
+		if !strings.Contains(r.out, text) {
+			t.Errorf("no %q in\n%s", text, r.out)
+		}
+	}
+	if r.code != 1 {
+		t.Errorf("exit %d", r.code)
+	}
+}
+
+// TestDoctorWithoutAnEngine says why, for a socket that is missing and one that is dead.
+func TestDoctorWithoutAnEngine(t *testing.T) {
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "DOCKER_HOST=unix:///nonexistent/docker.sock", "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
+	w.ports("127.0.0.1:0", "")
+	if r := w.run("doctor"); r.code != 1 || !strings.Contains(r.out, "fail  engine: ") || !strings.Contains(r.out, "fix: ") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
+	}
+	w.env = append(w.env, "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH=/nonexistent.yaml")
+	if r := w.run("doctor"); r.code != 0 || !strings.Contains(r.out, "no engine is watched") || !strings.Contains(r.out, "Nothing is in the way.") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
+	}
+}
+
+// TestDoctorOnPorts tells another program from a running router.
+func TestDoctorOnPorts(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH=/nonexistent.yaml", "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
+	w.ports(l.Addr().String(), "")
+	if r := w.run("doctor"); r.code != 1 || !strings.Contains(r.out, "is taken by another program") || !strings.Contains(r.out, "proxy.http.listen") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
+	}
+}
+
+// TestDoctorAsksARunningRouter finds that it has lost its engine.
+func TestDoctorAsksARunningRouter(t *testing.T) {
+	v := view(t, nil)
+	v.Providers[0].Connected, v.Providers[0].LastError, v.Providers[0].Hint = false, "no socket", "mount it"
+	w := liveWorld(t, v)
+	w.env = append(w.env, "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH=/nonexistent.yaml")
+	w.ports("127.0.0.1:0", "")
+	r := w.run("doctor", "--json")
+	var out struct{ Findings []checkup }
+	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
+		t.Fatalf("%v in %s", err, r.all())
+	}
+	found := false
+	for _, f := range out.Findings {
+		found = found || f.Verdict == verdictFail && strings.Contains(f.Message, "(no socket)") && f.Fix == "mount it"
+	}
+	if r.code != 1 || !found {
+		t.Errorf("exit %d\n%s", r.code, r.out)
+	}
+}
+
+func TestDoctorOnAWrongConfiguration(t *testing.T) {
+	bad := tempFile(t, "fairlead.yaml", "admin:\n  listne: x\n")
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + bad}}
+	if r := w.run("doctor"); r.code != 1 || !strings.Contains(r.out, "fail  configuration: ") || !strings.Contains(r.out, "listne") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
+	}
+}
+
+func TestIsMountPoint(t *testing.T) {
+	const text = "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n37 35 0:22 /docker.sock /run/docker.sock ro - tmpfs tmpfs rw\nshort\n"
+	got := []bool{isMountPoint(text, "/run/docker.sock"), isMountPoint(text, "/run"), isMountPoint("", "/run/docker.sock")}
+	if diff := cmp.Diff([]bool{true, false, false}, got); diff != "" {
+		t.Error(diff)
+	}
+	d := &doctor{p: &program{}}
+	path := filepath.Join(t.TempDir(), "docker.sock")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.socket("unix://" + path)
+	d.socket("tcp://127.0.0.1:2375")
+	if len(d.findings) != 1 || d.findings[0].Verdict != verdictOK {
+		t.Errorf("%+v", d.findings)
+	}
+}
