@@ -168,7 +168,9 @@ func acceptsHTML(r *http.Request) bool {
 }
 
 // publicPath reports whether a path is answered before anybody logs in: the form and
-// what it looks like.
+// what it looks like. The path is taken as it was sent, as the dashboard takes it: an
+// encoded slash makes it a page.
 func publicPath(u *url.URL) bool {
-	return u.Path == "/login" || u.Path == "/logout" || strings.HasPrefix(u.Path, dashboardPath+"/static/")
+	path := u.EscapedPath()
+	return path == "/login" || path == "/logout" || strings.HasPrefix(path, dashboardPath+"/static/")
 }

@@ -50,6 +50,8 @@ func CheckUser(u User) (weak string, err error) {
 		return "", fmt.Errorf("has a name of more than %d bytes", MaxUserName)
 	case strings.ContainsFunc(u.Name, func(c rune) bool { return c == ':' || !unicode.IsPrint(c) }) || strings.TrimSpace(u.Name) != u.Name:
 		return "", fmt.Errorf("has a name with a colon, a control character or a space at its end: HTTP Basic cannot carry it")
+	case u.Name == Anonymous:
+		return "", fmt.Errorf("is called %s, which is what those without a user are called", Anonymous)
 	case u.Role != RoleAdmin && u.Role != RoleReadOnly:
 		return "", fmt.Errorf("has a role that is neither admin nor read-only")
 	}

@@ -14,8 +14,11 @@ type caller struct {
 	session string // the token, "" without a session
 }
 
+// Anonymous is the name of nobody in particular.
+const Anonymous = "anonymous"
+
 // anonymous may read where that is permitted.
-func anonymous() caller { return caller{name: "anonymous", role: RoleReadOnly} }
+func anonymous() caller { return caller{name: Anonymous, role: RoleReadOnly} }
 
 type callerKey struct{}
 
@@ -31,8 +34,7 @@ func callerOf(r *http.Request) caller {
 }
 
 // Who tells who sends a request that passed the guards: its name and role, and whether
-// it has a session that POST /logout ends. The name is "anonymous" for nobody in
-// particular.
+// it has a session that POST /logout ends. The name may be Anonymous.
 func Who(r *http.Request) (me Me, session bool) {
 	c := callerOf(r)
 	return Me{Name: c.name, Role: string(c.role)}, c.session != ""
@@ -77,7 +79,7 @@ func permit(c caller, need Role) *Error {
 	if need != RoleAdmin || c.role == RoleAdmin {
 		return nil
 	}
-	if c.name == anonymous().name {
+	if c.name == Anonymous {
 		return forbidden(CodeForbidden, "this needs a user with the role admin: add one to admin.users (fairlead hash-password makes the hash) and log in as it")
 	}
 	return forbidden(CodeForbidden, "the user %s may only read; this needs the role admin", quoted(c.name))

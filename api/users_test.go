@@ -144,6 +144,7 @@ func TestUsersThatAreRefused(t *testing.T) {
 		{Name: "a:b", Role: RoleAdmin, PasswordHash: shaOfCanary},
 		{Name: "a\n", Role: RoleAdmin, PasswordHash: shaOfCanary},
 		{Name: " a", Role: RoleAdmin, PasswordHash: shaOfCanary},
+		{Name: Anonymous, Role: RoleAdmin, PasswordHash: shaOfCanary},
 		{Name: strings.Repeat("a", MaxUserName+1), Role: RoleAdmin, PasswordHash: shaOfCanary},
 		{Name: "ops", Role: "root", PasswordHash: shaOfCanary},
 		{Name: "ops", PasswordHash: shaOfCanary},

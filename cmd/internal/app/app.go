@@ -60,7 +60,7 @@ type App struct {
 func New(cfg Config) (*App, error) {
 	s := &cfg.Settings
 	if s.Admin.Listen != "" {
-		if err := api.CheckBind(s.Admin.Listen, false, s.Admin.Anonymous == "read-only"); err != nil {
+		if err := api.CheckBind(s.Admin.Listen, len(s.Admin.Users) > 0, s.Admin.Anonymous == "read-only"); err != nil {
 			return nil, err
 		}
 	}
@@ -107,11 +107,7 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 	})
 	a.proxy.SetTables(a.controller)
 	a.traffic = api.NewTrafficRecorder(a.controller, a.proxy.Unrouted())
-	a.admin = api.New(api.Config{
-		Events: a.events, Traffic: a.traffic, Dashboard: a.dashboard(),
-		Viewer: a.controller, Log: logs.For("api"), Hosts: s.Admin.Hosts, Anonymous: s.Admin.Anonymous == "read-only",
-		Verbose: s.Admin.Verbose, Version: a.cfg.Version, Phase: a.stopping.Load, Accepting: a.accepting.Load,
-	})
+	a.admin = a.adminServer()
 }
 
 // Run binds the listeners, starts every part and serves until ctx ends or a part

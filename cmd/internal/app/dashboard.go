@@ -1,7 +1,6 @@
 package app
 
 import (
-	"net/http"
 	"time"
 
 	"fairlead/dashboard"
@@ -9,10 +8,10 @@ import (
 )
 
 // dashboard makes the pages for people, which the admin listener serves.
-func (a *App) dashboard() http.Handler {
+func (a *App) dashboard() *dashboard.Dashboard {
 	return dashboard.New(dashboard.Config{
 		Viewer: a.controller, Log: a.cfg.Logs.For("dashboard"), Version: a.cfg.Version, Started: time.Now(),
-		Prefix: a.cfg.Settings.Labels.Prefix, Explain: explainCode,
+		Prefix: a.cfg.Settings.Labels.Prefix, Explain: explainCode, Who: identity,
 	})
 }
 
