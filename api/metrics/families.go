@@ -1,5 +1,7 @@
 package metrics
 
+import "slices"
+
 // Family is one metric: what its series mean and how they are told apart.
 type Family struct {
 	Name   string
@@ -64,7 +66,7 @@ func Families() []Family { t := table(); return t[:] }
 // contract; docs/reference/metrics.md is made of it.
 func table() [numFamilies]Family {
 	entry, backend := []string{"entrypoint"}, []string{"entrypoint", "backend"}
-	of := func(labels []string, more string) []string { return append(labels[:len(labels):len(labels)], more) }
+	of := func(labels []string, more string) []string { return append(slices.Clip(labels), more) }
 	t := [numFamilies]Family{
 		buildInfo:   {"build_info", "gauge", []string{"version", "revision", "goversion"}, "1; the labels say what runs."},
 		entrypoints: {"entrypoints", "gauge", []string{"state"}, "Entrypoints by state: ok, partial, panic, down, pending, unchecked."},
@@ -75,7 +77,7 @@ func table() [numFamilies]Family {
 		entrypointRotation: {"entrypoint_rotation_size", "gauge", entry, "Backends in rotation; 0 means that clients get an error."},
 		entrypointRequests: {"entrypoint_requests_total", "counter", of(entry, "class"), "Requests by what the client got: 1xx (tunnels) to 5xx, or none when it left before an answer."},
 		entrypointDuration: {"entrypoint_request_duration_seconds", "histogram", entry, "Time from a request's head to its response's head; no series before the first request."},
-		entrypointInFlight: {"entrypoint_requests_in_flight", "gauge", entry, "Requests being served, tunnels and waiting ones included."},
+		entrypointInFlight: {"entrypoint_requests_in_flight", "gauge", entry, "Requests being served, tunnels included."},
 		entrypointWaiting:  {"entrypoint_requests_waiting", "gauge", entry, "Requests that wait for a backend now (holdFor)."},
 		entrypointHeld:     {"entrypoint_requests_held_total", "counter", entry, "Requests that ever waited for a backend."},
 		entrypointRetries:  {"entrypoint_retries_total", "counter", entry, "Contacts with backends beyond a request's first one."},
