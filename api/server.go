@@ -44,6 +44,8 @@ type Config struct {
 	// Dashboard serves /dashboard/ behind the guards, with that prefix stripped; nil
 	// means that there is none.
 	Dashboard http.Handler
+	// Metrics answers GET /metrics behind the guards; nil means that there is none here.
+	Metrics http.Handler
 	// Traffic records the requests over time; without it rates are null.
 	Traffic *TrafficRecorder
 	// Events is the stream of GET /events; nil is one that tells nothing.
@@ -76,7 +78,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, boot: bootID(), seed: maphash.MakeSeed(), closing: closeTimeout, guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
 	s.users, s.sessions, s.plainLogin = newUsers(cfg.Users, cfg.Log), newSessions(), newPlainLogin()
-	s.routes = s.endpoints()
+	s.routes = append(s.endpoints(), s.metricsEndpoints()...)
 	return s
 }
 
