@@ -155,7 +155,7 @@ route resolve and health say more with 1 and 2 (see their help).`,
 		return usage("see "+cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.AddCommand(p.serveCommand(), p.routeCommand(), p.healthCommand(), p.explainCommand(), p.validateCommand(), p.eventsCommand(),
-		p.healthcheckCommand(), p.demoCommand(), p.doctorCommand(), p.versionCommand(), p.whoamiCommand())
+		p.hashPasswordCommand(), p.healthcheckCommand(), p.demoCommand(), p.doctorCommand(), p.versionCommand(), p.whoamiCommand())
 	return root
 }
 
