@@ -64,8 +64,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	cleanUp()
+	defer func() { _, _ = docker("rmi", "-f", image) }() // runs after cleanUp: containers hold the image
 	defer cleanUp()
-	defer func() { _, _ = docker("rmi", "-f", image) }()
 	return m.Run()
 }
 

@@ -25,7 +25,7 @@ func (p *program) jsonFlag(cmd *cobra.Command) {
 // user of FAIRLEAD_USER and FAIRLEAD_PASSWORD.
 func (p *program) client() (*client.Client, error) {
 	c, err := client.New(client.Config{
-		URL:  cmp.Or(p.admin, p.lookup("FAIRLEAD_ADMIN")),
+		URL:  cmp.Or(p.admin, p.lookup("FAIRLEAD_ADMIN"), p.adminOfServe()),
 		User: p.lookup("FAIRLEAD_USER"), Password: p.lookup("FAIRLEAD_PASSWORD"),
 		UserAgent: "fairlead/" + buildVersion(),
 	})
@@ -33,6 +33,15 @@ func (p *program) client() (*client.Client, error) {
 		return nil, usage("", "%v", err)
 	}
 	return c, nil
+}
+
+// adminOfServe is where a router with the same environment listens, as in a container
+// whose admin listener got its address by a variable; "" without one.
+func (p *program) adminOfServe() string {
+	if listen := p.lookup("FAIRLEAD_ADMIN_LISTEN"); listen != "" {
+		return "http://" + reachable(listen)
+	}
+	return ""
 }
 
 // asked turns an error of the client into what it means for a run. What the router
