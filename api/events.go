@@ -91,7 +91,8 @@ func (e *Events) compare(last, next *router.View) {
 	}
 	for _, p := range changedProviders(last, next) {
 		e.tell(FrameProvider+p.Name, func(rev uint64) any {
-			return &EventProvider{Type: FrameProvider, Rev: rev, At: time.Now().Unix(), Provider: p}
+			now := time.Now()
+			return &EventProvider{Type: FrameProvider, Rev: rev, At: now.Unix(), AtMS: now.UnixMilli(), Provider: p}
 		})
 	}
 }

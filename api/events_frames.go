@@ -53,6 +53,7 @@ type EventTable struct {
 	Type       string `json:"type"` // table
 	Rev        uint64 `json:"rev"`
 	At         int64  `json:"at"`
+	AtMS       int64  `json:"at_ms"` // epoch milliseconds, as in transitions
 	Generation uint64 `json:"generation"`
 	// Changed are the ids of new and changed entrypoints, Removed those that are gone.
 	Changed []string `json:"changed"`
@@ -77,6 +78,7 @@ type EventProvider struct {
 	Type     string   `json:"type"` // provider
 	Rev      uint64   `json:"rev"`
 	At       int64    `json:"at"`
+	AtMS     int64    `json:"at_ms"`
 	Provider Provider `json:"provider"` // as in GET /providers
 }
 
@@ -98,7 +100,8 @@ func newEventTransition(rev uint64, t *route.Transition) *EventTransition {
 
 // compareTables reports what is new in GET /entrypoints and GET /diagnostics.
 func compareTables(last, next *router.View) (EventTable, bool) {
-	out := EventTable{Type: FrameTable, At: time.Now().Unix(), Generation: next.Generation, Changed: []string{}, Removed: []string{}}
+	now := time.Now()
+	out := EventTable{Type: FrameTable, At: now.Unix(), AtMS: now.UnixMilli(), Generation: next.Generation, Changed: []string{}, Removed: []string{}}
 	out.Diagnostics = !reflect.DeepEqual(last.Candidates, next.Candidates) ||
 		!reflect.DeepEqual(last.Rejected, next.Rejected) || !reflect.DeepEqual(last.Global, next.Global)
 	was, is := last.Entrypoints, next.Entrypoints

@@ -167,9 +167,9 @@ func timeOf(e *client.Event) time.Time {
 	case e.Transition != nil:
 		return time.UnixMilli(e.Transition.Transition.AtMS)
 	case e.Table != nil:
-		return time.Unix(e.Table.At, 0)
+		return time.UnixMilli(e.Table.AtMS)
 	case e.Provider != nil:
-		return time.Unix(e.Provider.At, 0)
+		return time.UnixMilli(e.Provider.AtMS)
 	}
 	return time.Now()
 }
