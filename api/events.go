@@ -75,26 +75,33 @@ func (e *Events) Run(ctx context.Context, viewer router.Viewer) error {
 		case <-e.hint:
 		}
 		next := viewer.View()
-		e.compare(last, next)
+		told := e.compare(last, next)
 		last = next
-		pause.Reset(tableEvery)
+		if told {
+			pause.Reset(tableEvery)
+		} else {
+			pause.Reset(0)
+		}
 	}
 }
 
-// compare tells what differs between two views, health aside.
-func (e *Events) compare(last, next *router.View) {
+// compare tells what differs between two views, health aside, and whether anything does.
+func (e *Events) compare(last, next *router.View) (told bool) {
 	if table, differs := compareTables(last, next); differs {
+		told = true
 		e.tell(FrameTable, func(rev uint64) any {
 			table.Rev = rev
 			return &table
 		})
 	}
 	for _, p := range changedProviders(last, next) {
+		told = true
 		e.tell(FrameProvider+p.Name, func(rev uint64) any {
 			now := time.Now()
 			return &EventProvider{Type: FrameProvider, Rev: rev, At: now.Unix(), AtMS: now.UnixMilli(), Provider: p}
 		})
 	}
+	return told
 }
 
 // tell adds a frame to the stream. Of frames with one key only the newest matters.

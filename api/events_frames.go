@@ -152,6 +152,9 @@ func changedProviders(last, next *router.View) []Provider {
 	for i := range next.Providers {
 		p := &next.Providers[i]
 		was := before[p.Name]
+		if !p.Enabled && (was == nil || !was.Enabled) {
+			continue
+		}
 		if was == nil || was.Phase != p.Phase || was.Connected != p.Connected || was.Enabled != p.Enabled ||
 			was.LastError != p.LastError || was.Hint != p.Hint || was.EngineVersion != p.EngineVersion {
 			names = append(names, p.Name)

@@ -120,15 +120,15 @@ func TestProviderFrames(t *testing.T) {
 		a.next()
 		show := func(p route.ProviderStatus) {
 			p.Name, p.Enabled = "docker", true
-			s.viewer.view.Store(&router.View{Providers: []route.ProviderStatus{p, {Name: "file"}}})
+			s.viewer.view.Store(&router.View{Providers: []route.ProviderStatus{p, {Name: "file"}, {Name: "other", Enabled: true}}})
 			s.events.Changed()
 		}
 		show(route.ProviderStatus{Phase: route.PhaseReady, Connected: true})
 		if f := a.next(); f.Type != "provider" || f.Provider.Name != "docker" || f.Provider.Phase != "ready" {
 			t.Errorf("%+v", f)
 		}
-		if f := a.next(); f.Provider.Name != "file" {
-			t.Errorf("%+v", f)
+		if f := a.next(); f.Provider.Name != "other" {
+			t.Errorf("%+v", f) // file is not enabled: no news
 		}
 		show(route.ProviderStatus{Phase: route.PhaseReady, Connected: true, LastSync: time.Now(), Candidates: 3}) // no news
 		<-time.After(time.Second)
