@@ -20,6 +20,10 @@ type failure struct {
 	// ours is set when it says nothing about the backend: the client left, we cut the
 	// call, or a local fault.
 	ours bool
+	// unanswered is set when the backend ended the connection before the first byte of
+	// its answer, and the request may and can be sent again. That alone is no reason to
+	// do so: a request that kills its backend must not be spread.
+	unanswered bool
 }
 
 // maxRepicks bounds how often a backend that retired meanwhile is picked anew.
@@ -92,13 +96,17 @@ func (f *delivery) begin() route.Reason {
 }
 
 // again decides what follows a contact that failed: ReasonNone is another one, any
-// other reason the answer to the client. Only what was never sent goes out again.
+// other reason the answer to the client. What was never sent goes out again, and what
+// a backend that stops did not accept any more.
 func (f *delivery) again(fail *failure, held *stay) route.Reason {
 	leaving := fail.kind == route.KindLeaving
-	if !fail.unsent || fail.ours && !leaving || f.x.Context.Err() != nil {
+	if fail.ours && !leaving || f.x.Context.Err() != nil {
 		return fail.reason
 	}
 	f.tried = append(f.tried, f.target)
+	if !fail.unsent {
+		return f.unanswered(fail, held)
+	}
 	switch {
 	case leaving, f.left(): // it was picked as it left: not a failure
 		return route.ReasonNone
@@ -110,10 +118,32 @@ func (f *delivery) again(fail *failure, held *stay) route.Reason {
 	if more && f.others() && f.retry() {
 		return route.ReasonNone
 	}
-	if mayLeave(fail.kind) && held.forNews(f.x, f.r, f.rot) && f.left() || more && f.retry() {
+	if mayLeave(fail.kind) && f.leaves(held) || more && f.retry() {
 		return route.ReasonNone
 	}
 	return fail.reason
+}
+
+// unanswered follows a connection that ended before the answer began. A listener that
+// closes resets the connections that it has not accepted yet: if the backend turns out
+// to leave, the request goes to another one. It counts as a try, so that one which ends
+// its backend does not end them all.
+func (f *delivery) unanswered(fail *failure, held *stay) route.Reason {
+	f.tries++
+	if fail.unanswered && f.tries < f.r.Entrypoint.Options.RetryAttempts && f.leaves(held) {
+		return route.ReasonNone
+	}
+	return fail.reason
+}
+
+// leaves waits a moment for the news that the backend that was contacted leaves.
+func (f *delivery) leaves(held *stay) bool {
+	for end := time.Now().Add(newsWait); !f.left(); {
+		if !held.forNews(f.x, f.r.Cell, f.r.Cell.Load(), time.Until(end)) {
+			return f.left()
+		}
+	}
+	return true
 }
 
 // left reports whether the backend that was contacted has left the rotation since.

@@ -89,19 +89,16 @@ func (s *stay) forListener(x *exchange.Exchange, r *router.Route, rot *route.Rot
 	return s.wait(x, r.Cell, rot, wait, now)
 }
 
-// forNews waits a moment for another rotation than rot after a contact failed.
-func (s *stay) forNews(x *exchange.Exchange, r *router.Route, rot *route.Rotation) bool {
-	now := time.Now()
-	for {
-		if r.Cell.Load() != rot {
-			return true
-		}
-		wait := s.left(newsWait, now)
-		if wait <= 0 || s.wait(x, r.Cell, rot, wait, now) != route.ReasonNone {
+// forNews waits for another rotation than rot, for limit at most. It reports whether
+// there is one.
+func (s *stay) forNews(x *exchange.Exchange, cell *route.RotationCell, rot *route.Rotation, limit time.Duration) bool {
+	for end := time.Now().Add(limit); cell.Load() == rot; {
+		now := time.Now()
+		if left := end.Sub(now); left <= 0 || s.wait(x, cell, rot, left, now) != route.ReasonNone {
 			return false
 		}
-		now = time.Now()
 	}
+	return true
 }
 
 // wait waits until there is another rotation than rot, but for lookAgain at most.

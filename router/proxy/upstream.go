@@ -118,9 +118,21 @@ func (u *upstream) send(c *call) (*response, *failure) {
 		res, err = u.pool.send(c, true)
 	}
 	if err != nil {
-		return nil, failed(c, err)
+		fail := failed(c, err)
+		fail.unanswered = c.unanswered(err)
+		return nil, fail
 	}
 	return res, nil
+}
+
+// unanswered reports whether the backend ended the connection before its answer began
+// and the request may (RFC 9110 section 9.2.2) and can be sent again.
+func (c *call) unanswered(err error) bool {
+	if c.conn.answered.Load() || c.ctx.Err() != nil || !closedByBackend(err) || !idempotent(c.x.Verb) {
+		return false
+	}
+	_, whole := c.body.take()
+	return whole
 }
 
 // mayResend decides on the idle reuse race: the backend closed the connection while
