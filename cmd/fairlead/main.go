@@ -23,9 +23,9 @@ func run() int {
 	zerolog.MessageFieldName = "msg" // a health line has a field "message" of its own
 	// net/http writes bytes of a backend's surplus answer here; they must be in no log.
 	log.SetOutput(io.Discard)
-	// A closed terminal must not take the traffic with it. What the signal asks of a
-	// daemon, to read its files again, this version does not do.
-	signal.Ignore(syscall.SIGHUP)
+	// A closed terminal must not take the traffic with it; log files are opened anew.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)
@@ -37,7 +37,7 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "fairlead: second signal: ending at once; requests in flight are cut")
 		os.Exit(signalled(second))
 	}()
-	return cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()})
+	return cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Hangup: hangups})
 }
 
 // signalled is the exit code of a process that a signal ended, as shells give it.

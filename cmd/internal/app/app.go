@@ -5,6 +5,9 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"io"
+	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 	"fairlead/healthcheck"
 	"fairlead/provider"
 	"fairlead/router"
+	"fairlead/router/accesslog"
 	"fairlead/router/proxy"
 	"fairlead/router/route"
 )
@@ -28,6 +32,10 @@ type Config struct {
 	Logs    Logs
 	// ContainerID is the router's own container where it cannot find it itself.
 	ContainerID string
+	// Out is standard output, for an access log that goes there.
+	Out io.Writer
+	// Hangup tells that log files were moved away; nil never does.
+	Hangup <-chan os.Signal
 	// Env is the environment, for the sockets that a service manager passes.
 	Env []string
 	// Listening is called once, when every address is bound; nil is not called.
@@ -36,8 +44,9 @@ type Config struct {
 
 // Addresses are those that the listeners got; "" for a listener that is off.
 type Addresses struct {
-	HTTP  string
-	Admin string
+	HTTP    string
+	Admin   string
+	Metrics string
 }
 
 // App is a wired router. Its parts are started by Run, which may be called once.
@@ -50,6 +59,8 @@ type App struct {
 	proxy      *proxy.Proxy
 	events     *api.Events
 	traffic    *api.TrafficRecorder
+	access     *accesslog.Log // nil: off
+	metrics    http.Handler   // nil: off
 	admin      *api.Server
 	stopping   atomic.Bool
 	accepting  atomic.Bool
@@ -87,8 +98,9 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 		Concurrency: s.HealthCheck.Concurrency, PerHost: s.HealthCheck.PerHost,
 		AllowLoopback: s.HealthCheck.AllowLoopback, AllowLinkLocal: s.HealthCheck.AllowLinkLocal,
 	})
+	a.access = newAccessLog(&s.Log.Access, a.cfg.Out, logs)
 	a.proxy = proxy.New(proxy.Config{
-		Outcomes: a.engine, TrustedProxies: s.Proxy.TrustedProxies, CAs: authorities,
+		Outcomes: a.engine, Access: a.accessLog(), TrustedProxies: s.Proxy.TrustedProxies, CAs: authorities,
 		AllowLoopback: s.HealthCheck.AllowLoopback, Log: logs.For("proxy"),
 		Limits: proxy.Limits{
 			HeaderBytes: s.Proxy.Limits.HeaderBytes, ResponseHeaderBytes: s.Proxy.Limits.ResponseHeaderBytes,
@@ -107,6 +119,7 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 	})
 	a.proxy.SetTables(a.controller)
 	a.traffic = api.NewTrafficRecorder(a.controller, a.proxy.Unrouted())
+	a.metrics = a.newMetrics()
 	a.admin = a.adminServer()
 }
 
@@ -114,11 +127,16 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 // fails. It then stops in order and returns after all parts: nil when everything
 // ended by itself in time.
 func (a *App) Run(ctx context.Context) error {
-	front, admin, err := a.bind(ctx)
+	scraped, err := a.openObservers(ctx)
 	if err != nil {
 		return err
 	}
-	a.announce(front, admin)
+	front, admin, err := a.bind(ctx)
+	if err != nil {
+		_ = scraped.Close() // nil is refused, and that is all
+		return err
+	}
+	a.announce(front, admin, scraped)
 	alive := context.WithoutCancel(ctx)
 	core, stopCore := context.WithCancel(alive)
 	serving, stopServing := context.WithCancel(alive)
@@ -129,6 +147,7 @@ func (a *App) Run(ctx context.Context) error {
 	var inner, outer crew // outer: the admin listener, which answers until the others have ended
 	outer.log, inner.log = a.log, a.log
 	outer.broken, inner.broken = make(chan struct{}, 1), make(chan struct{}, 1)
+	a.startObservers(asking, &outer, scraped)
 	if admin != nil {
 		outer.start(asking, "events", func(ctx context.Context) error { return a.events.Run(ctx, a.controller) })
 		outer.start(asking, "admin listener", func(ctx context.Context) error { return a.admin.Serve(ctx, admin) })

@@ -64,7 +64,7 @@ func listen(ctx context.Context, address, what, flag, setting string) (*net.TCPL
 
 // BindError says that a listener could not be opened, and what to do.
 type BindError struct {
-	What    string // HTTP or admin
+	What    string // HTTP, admin or metrics
 	Address string
 	Fix     string
 	Err     error
@@ -111,8 +111,8 @@ func elsewhere(address string) string {
 }
 
 // announce says in one line where the router listens and what it watches.
-func (a *App) announce(front *door, admin *net.TCPListener) {
-	addresses := Addresses{HTTP: front.address(), Admin: addressOf(admin)}
+func (a *App) announce(front *door, admin, scraped *net.TCPListener) {
+	addresses := Addresses{HTTP: front.address(), Admin: addressOf(admin), Metrics: addressOf(scraped)}
 	s := &a.cfg.Settings
 	line := a.log.Info().Str("version", a.cfg.Version).Str("http", off(addresses.HTTP)).Str("admin", off(addresses.Admin))
 	if s.Providers.Docker.Enabled {
@@ -120,6 +120,12 @@ func (a *App) announce(front *door, admin *net.TCPListener) {
 	}
 	if s.Providers.File.Path != "" {
 		line = line.Str("file", s.Providers.File.Path)
+	}
+	if scraped != nil {
+		line = line.Str("metrics", addresses.Metrics)
+	}
+	if s.Log.Access.Path != "" {
+		line = line.Str("access_log", s.Log.Access.Path)
 	}
 	if a.cfg.File != "" {
 		line = line.Str("config", a.cfg.File)

@@ -29,7 +29,8 @@ const (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Env      []string // NAME=value, as os.Environ gives it
+	Env      []string         // NAME=value, as os.Environ gives it
+	Hangup   <-chan os.Signal // nil: none come
 }
 
 // program is one run.

@@ -81,8 +81,9 @@ func (p *program) serve(ctx context.Context, source config.Source) error {
 		log.Warn().Msg(warning)
 	}
 	a, err := app.New(app.Config{
-		Settings: loaded.Config, File: loaded.File, Version: buildVersion(), Logs: logs,
+		Settings: loaded.Config, Shown: loaded.Settings(), File: loaded.File, Version: buildVersion(), Logs: logs,
 		ContainerID: p.lookup("FAIRLEAD_CONTAINER_ID"), Env: p.Env,
+		Out: p.Out, Hangup: p.Hangup,
 	})
 	if err != nil {
 		return notStarted(err, source)

@@ -93,6 +93,7 @@ func (r *reader) checkListeners() {
 	if c.Proxy.HTTP.Listen == "" && c.Admin.Listen == "" {
 		r.contradiction("proxy.http.listen", "both listeners are turned off", "give proxy.http.listen or admin.listen an address")
 	}
+	r.checkMetrics(http, admin)
 	if overlap(http, admin) {
 		r.contradiction("admin.listen", fmt.Sprintf("%s is taken by proxy.http.listen (%s)", c.Admin.Listen, c.Proxy.HTTP.Listen),
 			"give them different ports")
@@ -101,6 +102,15 @@ func (r *reader) checkListeners() {
 		if h == "" || strings.ContainsAny(h, "/*: ") {
 			r.contradiction("admin.hosts", fmt.Sprintf("%q is not a host name", h), "give names without scheme, port and path")
 		}
+	}
+}
+
+// checkMetrics finds a listener of metrics that cannot be.
+func (r *reader) checkMetrics(http, admin address) {
+	listen := r.config.Metrics.Listen
+	if own := r.checkAddress("metrics.listen", listen); overlap(own, http) || overlap(own, admin) {
+		r.contradiction("metrics.listen", listen+" is taken by another listener",
+			"choose another port; without metrics.listen they are on the admin listener")
 	}
 }
 

@@ -22,6 +22,7 @@ type Config struct {
 	HealthCheck     HealthCheck   `key:"healthCheck"`
 	Certificates    Certificates  `key:"certificates"`
 	Admin           Admin         `key:"admin"`
+	Metrics         Metrics       `key:"metrics"`
 	Log             Log           `key:"log"`
 }
 
@@ -108,11 +109,30 @@ type Admin struct {
 	Users []api.User `key:"users" doc:"Who may log in: name, passwordHash and role (admin or read-only, the default). As a variable name:role:hash, separated by spaces."`
 }
 
+// Metrics configures what Prometheus scrapes.
+type Metrics struct {
+	Enabled bool   `key:"enabled" doc:"Answer GET /metrics."`
+	Listen  string `key:"listen" doc:"Address of a listener for /metrics alone, which asks for no user; empty puts them on the admin listener, behind its guards."`
+}
+
+// Stdout is the path that stands for standard output.
+const Stdout = "stdout"
+
+// Access configures the access log.
+type Access struct {
+	Path      string `key:"path" doc:"File that gets a line of JSON for each request, or stdout; empty turns the access log off."`
+	Query     string `key:"query" one:"redact,drop,keep" doc:"What a line shows of a query: the names with *** for values, nothing, or all of it."`
+	Sample    int    `key:"sample" min:"1" max:"1000000" doc:"Write one of so many requests; those with a status of 500 or more are all written."`
+	MaxSizeMB int    `key:"maxSizeMB" min:"0" max:"1048576" doc:"MiB at which the file is set aside as PATH.1; 0 is never (SIGHUP opens a file anew that was moved away)."`
+	Keep      int    `key:"keep" min:"1" max:"1000" doc:"Files that are kept besides the current one."`
+}
+
 // Log configures the log, which goes to standard error.
 type Log struct {
 	Level  string            `key:"level" one:"trace,debug,info,warn,error,off" doc:"Least severity that is logged."`
 	Format string            `key:"format" one:"auto,json,console" doc:"auto is console on a terminal and json elsewhere."`
 	Levels map[string]string `key:"levels" doc:"Level by component: app, docker, file, healthcheck, proxy, router, api."`
+	Access Access            `key:"access"`
 }
 
 // Components are the names that log.levels may use.
@@ -136,6 +156,7 @@ func Default() Config {
 		},
 		HealthCheck: HealthCheck{Tick: time.Second, Concurrency: 256, PerHost: 8, StartupSpread: time.Second},
 		Admin:       Admin{Listen: "127.0.0.1:3035", Anonymous: "off"},
-		Log:         Log{Level: "info", Format: "auto"},
+		Metrics:     Metrics{Enabled: true},
+		Log:         Log{Level: "info", Format: "auto", Access: Access{Query: "redact", Sample: 1, MaxSizeMB: 100, Keep: 5}},
 	}
 }

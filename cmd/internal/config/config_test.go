@@ -87,7 +87,11 @@ func TestEverySettingFromAFile(t *testing.T) {
 		Admin: Admin{Listen: "[::1]:3035", Hosts: []string{"router.lan"}, Verbose: true, Anonymous: "read-only", Users: []api.User{
 			{Name: "ops", PasswordHash: hash, Role: api.RoleAdmin}, {Name: "watch", PasswordHash: hash, Role: api.RoleReadOnly},
 		}},
-		Log: Log{Level: "debug", Format: "json", Levels: map[string]string{"healthcheck": "trace", "proxy": "warn"}},
+		Metrics: Metrics{Listen: "127.0.0.1:9100"},
+		Log: Log{
+			Level: "debug", Format: "json", Levels: map[string]string{"healthcheck": "trace", "proxy": "warn"},
+			Access: Access{Path: "/var/log/access.log", Query: "drop", Sample: 10, MaxSizeMB: 50, Keep: 2},
+		},
 	}
 	if diff := cmp.Diff(want, l.Config, comparePrefix); diff != "" {
 		t.Error(diff)

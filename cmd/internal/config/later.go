@@ -11,7 +11,6 @@ func later() map[string]string {
 		"admin.corsOrigins": "remove it",
 		"admin.stateFile":   "remove it",
 		"hosts":             "remove it",
-		"metrics":           "remove it",
 		"notify":            "remove it",
 		"providers.http":    "use providers.file",
 		"providers.podman":  "point providers.docker.endpoint at Podman's socket",

@@ -4,10 +4,13 @@ package refdocs
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
+	"fairlead/api/metrics"
 	"fairlead/cmd/internal/config"
 	"fairlead/provider/label"
+	"fairlead/router/route"
 )
 
 const generated = "<!-- Generated: go test ./cmd/internal/refdocs -update -->\n\n"
@@ -99,4 +102,26 @@ func row(cells ...string) string {
 		cells[i] = strings.ReplaceAll(strings.ReplaceAll(c, "|", `\|`), "\n", " ")
 	}
 	return "| " + strings.Join(cells, " | ") + " |\n"
+}
+
+// Metrics is the reference of what Prometheus scrapes.
+func Metrics() string {
+	var b strings.Builder
+	b.WriteString(generated + "# Metrics\n\n`GET /metrics` of the admin listener, behind its guards, or of a listener of its own " +
+		"(`metrics.listen`). Those of the Go runtime (`go_*`) and of the process (`process_*`) are there, too.\n\n" +
+		"Series vanish with their entrypoint or backend. `entrypoint` is the id of `GET /entrypoints`, `backend` that of the backend " +
+		"in it: 12 digits of the container, or host:port. Names longer than 128 bytes are cut and end in a hash. " +
+		"Buckets of latency: " + latencyBounds() + " s.\n\n| Metric | Type | Labels | Meaning |\n|---|---|---|---|\n")
+	for _, f := range metrics.Families() {
+		b.WriteString(row("`"+f.Name+"`", f.Type, strings.Join(f.Labels, ", "), f.Help))
+	}
+	return b.String()
+}
+
+func latencyBounds() string {
+	bounds := make([]string, len(route.LatencyBounds))
+	for i, bound := range route.LatencyBounds {
+		bounds[i] = strconv.FormatFloat(bound.Seconds(), 'f', -1, 64)
+	}
+	return strings.Join(bounds, ", ")
 }
