@@ -34,6 +34,9 @@ type Config struct {
 	LoginPage func(http.ResponseWriter, *http.Request, LoginView)
 	// Verbose adds the names of entrypoints to /ready (admin.verbose).
 	Verbose bool
+	// File and Settings are what GET /config shows.
+	File     string
+	Settings []Setting
 	// Version of the router, shown by the index.
 	Version string
 	// Phase reports whether the router is shutting down; nil means never.

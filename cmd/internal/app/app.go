@@ -26,6 +26,7 @@ import (
 // Config is what an App needs.
 type Config struct {
 	Settings config.Config
+	Shown    []api.Setting // of Settings, what GET /config shows
 	// File is the configuration file that was read, for the log; "" without one.
 	File    string
 	Version string

@@ -37,6 +37,8 @@ type Loaded struct {
 	File string
 	// Warnings are mistakes that do not keep the router from starting, one line each.
 	Warnings []string
+
+	origins map[string]string // where each setting that was given came from
 }
 
 // reader collects settings, where each came from, and what is wrong.
@@ -70,7 +72,7 @@ func Load(s Source) (Loaded, error) {
 	if len(r.problems) > 0 {
 		return Loaded{}, r.problems
 	}
-	return Loaded{Config: r.config, File: file, Warnings: r.warnings}, nil
+	return Loaded{Config: r.config, File: file, Warnings: r.warnings, origins: r.origins}, nil
 }
 
 func newReader() *reader {
