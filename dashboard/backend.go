@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -97,12 +98,16 @@ func checkText(c *api.Check) string {
 	return s + ", every " + durationText(c.IntervalMS)
 }
 
+// streakText is how far a change of state is.
 func streakText(b *api.BackendHealth) string {
-	switch c := b.Counters; {
+	c := &b.Counters
+	switch {
+	case route.State(b.State) == route.StateDown && c.ConsecutiveOK > 0:
+		return fmt.Sprintf("%d of %d successes in a row that bring it back", c.ConsecutiveOK, b.Check.HealthyThreshold)
+	case route.State(b.State) == route.StateDown:
+		return countOf(c.ConsecutiveFail, "failure") + " in a row; back after " + countOf(b.Check.HealthyThreshold, "success")
 	case c.ConsecutiveFail > 0:
-		return countOf(c.ConsecutiveFail, "failure") + " in a row of " + strconv.Itoa(b.Check.UnhealthyThreshold) + " that take it out"
-	case c.ConsecutiveOK > 0 && route.State(b.State) == route.StateDown:
-		return strconv.Itoa(c.ConsecutiveOK) + " of " + strconv.Itoa(b.Check.HealthyThreshold) + " successes that bring it back"
+		return fmt.Sprintf("%d of %d failures in a row that take it out", c.ConsecutiveFail, b.Check.UnhealthyThreshold)
 	}
 	return ""
 }
@@ -147,7 +152,7 @@ type tick struct {
 const (
 	stripSlots  = route.MaxProbeTicks
 	stripStep   = 6
-	stripUp     = 20
+	stripUp     = 24
 	stripDown   = 10
 	stripLowest = 3
 )

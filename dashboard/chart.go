@@ -13,8 +13,8 @@ import (
 type chart struct {
 	ID    string
 	Title string
-	Now   string // the latest value, "" without one
-	Level string // of the latest value
+	Now   string // the value of the last minute, "" without one
+	Level string // of that value
 	Max   string // what the top of the picture stands for
 	Lines []line
 	From  string
@@ -43,69 +43,61 @@ const (
 )
 
 // charts are request rate, error share and latency.
-func charts(points []api.TrafficPoint) []chart {
+func charts(points []api.TrafficPoint, now figures) []chart {
 	if len(points) == 0 {
 		return nil
 	}
-	return []chart{rateChart(points), errorChart(points), latencyChart(points)}
+	return []chart{rateChart(points, now), errorChart(points, now), latencyChart(points, now)}
 }
 
-func rateChart(points []api.TrafficPoint) chart {
+func rateChart(points []api.TrafficPoint, now figures) chart {
 	c := newChart("requests", "Requests per second", points)
 	values := make([]float64, len(points))
 	for i := range points {
 		values[i] = points[i].Rate()
 	}
 	top := roundUp(highest(values))
-	c.Max, c.Now = rateText(top), rateText(values[len(values)-1])
+	c.Max, c.Now = rateText(top), now.Rate
 	c.Lines = []line{
 		{"area", "", area(values, top)},
 		{"line", "requests", curve(values, top)},
 	}
 	c.Heads = []string{"requests per second"}
 	c.rows(points, func(i int) []string { return []string{rateText(values[i])} })
-	c.Words = "Now " + c.Now + " requests per second; the highest was " + rateText(highest(values)) + "."
+	c.Words = "In the last minute " + c.Now + " requests per second; the highest was " + rateText(highest(values)) + "."
 	return c
 }
 
-func errorChart(points []api.TrafficPoint) chart {
+func errorChart(points []api.TrafficPoint, now figures) chart {
 	c := newChart("errors", "Errors", points)
 	values := make([]float64, len(points))
 	for i := range points {
 		values[i] = points[i].ErrorRatio()
 	}
-	last := values[len(values)-1]
 	top := min(max(roundUp(highest(values)*100)/100, 0.01), 1)
-	c.Max, c.Now = shareText(top), shareText(last)
-	switch {
-	case last >= muchError:
-		c.Level = levelAlarm
-	case last > 0:
-		c.Level = levelWatch
-	}
+	c.Max, c.Now, c.Level = shareText(top), now.Share, now.Level
 	c.Lines = []line{{"bars", "errors", bars(values, top)}}
 	c.Heads = []string{"share of requests that failed"}
 	c.rows(points, func(i int) []string { return []string{shareText(values[i])} })
-	c.Words = "Now " + c.Now + " of the requests fail; the highest was " + shareText(highest(values)) + "."
+	c.Words = "In the last minute " + c.Now + " of the requests failed; the highest was " + shareText(highest(values)) + "."
 	return c
 }
 
-func latencyChart(points []api.TrafficPoint) chart {
+func latencyChart(points []api.TrafficPoint, now figures) chart {
 	c := newChart("latency", "Latency", points)
 	half, most := make([]float64, len(points)), make([]float64, len(points))
-	last := -1
 	for i := range points {
 		half[i], most[i] = math.NaN(), math.NaN()
 		if p := &points[i]; p.Requests > 0 {
-			half[i], most[i], last = p.P50.Seconds(), p.P99.Seconds(), i
+			half[i], most[i] = p.P50.Seconds(), p.P99.Seconds()
 		}
 	}
 	top := roundUp(highest(most)*1000) / 1000
 	c.Max = msText(time.Duration(top * float64(time.Second)))
-	c.Words = "No request was answered in this time."
-	if last >= 0 {
-		c.Now = msText(points[last].P50) + " / " + msText(points[last].P99)
-		c.Words = "Now half of the answers come within " + msText(points[last].P50) + ", 99 of 100 within " + msText(points[last].P99) + "."
+	c.Words = "No request in the last minute."
+	if now.Any {
+		c.Now = now.P50 + " / " + now.P99
+		c.Words = "In the last minute half of the answers came within " + now.P50 + ", 99 of 100 within " + now.P99 + "."
 	}
 	c.Lines = []line{{"line", "p50", curve(half, top)}, {"dash", "p99", curve(most, top)}}
 	c.Heads = []string{"p50", "p99"}
@@ -144,14 +136,14 @@ func highest(values []float64) float64 {
 	return top
 }
 
-// roundUp is the next of 1, 2 and 5 with zeros, so that an axis has a number that people
+// roundUp is the next round number, so that an axis has a number that people
 // can read; 1 for nothing.
 func roundUp(v float64) float64 {
 	if v <= 0 || math.IsInf(v, 0) {
 		return 1
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, step := range []float64{1, 2, 5} {
+	for _, step := range []float64{1, 1.5, 2, 3, 4, 5, 6, 8} {
 		if v <= step*unit*(1+1e-9) {
 			return step * unit
 		}

@@ -76,9 +76,12 @@ func (q *request) diagnose(p *paper, v *router.EntrypointView) {
 	p.known("  Takes: ", strings.Join(e.Config.Hostnames, ", ")+pathText(v.Entrypoint.Match.Path))
 	p.known("  From: ", sourceText(&e))
 	p.known("  ", pr.Explain)
+	for _, fact := range pr.Evidence {
+		p.line("  %s", fact)
+	}
 	p.known("  Now: ", pr.Serves)
-	for _, advice := range pr.Todo {
-		p.line("  Do: %s", advice)
+	for _, step := range pr.Todo {
+		p.line("  Next: %s", step)
 	}
 	for i := range e.BackendHealth {
 		q.diagnoseBackend(p, q.backend(v, i, &e.BackendHealth[i]))

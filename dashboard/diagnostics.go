@@ -39,6 +39,7 @@ type findingGroup struct {
 // rejection is a candidate that is not routed.
 type rejection struct {
 	ID, Name, Project, Service, Reason, Code, Hint string
+	Mark                                           mark
 }
 
 func findings(list []route.Diagnostic) []finding {
@@ -139,10 +140,18 @@ func (q *request) rejections(list []route.Rejected) []rejection {
 	var out []rejection
 	for _, r := range list {
 		if contains(q.query.Get("q"), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint) {
-			out = append(out, rejection{shortID(r.CandidateID), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint})
+			out = append(out, rejection{shortID(r.CandidateID), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint, rejectedMark(&r)})
 		}
 	}
 	return out
+}
+
+// rejectedMark tells what is a mistake from what is meant to be so.
+func rejectedMark(r *route.Rejected) mark {
+	if r.Code == "" {
+		return markOf(route.SeverityInfo)
+	}
+	return markOf(route.SeverityOf(r.Code))
 }
 
 // candidateNames are the names of containers by their ids, as far as the view knows them.

@@ -21,6 +21,7 @@ type entrypointsData struct {
 	Rows    []entry
 	Pager   pager
 	Form    entrypointsForm
+	Facets  []facet
 	Problem string // a filter that cannot be read
 	Traffic bool
 	Empty   *emptiness
@@ -64,6 +65,7 @@ func (q *request) entrypoints() answer {
 			hits = append(hits, v)
 		}
 	}
+	data.Facets = q.facets(&data.Census)
 	data.Pager = q.pager(len(hits), "entrypoint")
 	for _, v := range hits[data.Pager.start:data.Pager.end] {
 		row := q.entryOf(v)
@@ -71,6 +73,37 @@ func (q *request) entrypoints() answer {
 		data.Rows = append(data.Rows, row)
 	}
 	return q.found("entrypoints", data)
+}
+
+// facet is a state with how many entrypoints are in it, and the way to them.
+type facet struct {
+	Mark    mark
+	Count   int
+	Query   string
+	Current bool
+}
+
+// facets are the states that there are, the worst first.
+func (q *request) facets(c *census) []facet {
+	var list []facet
+	for _, s := range entrypointStates() {
+		if n := c.States[s]; n > 0 {
+			current := q.query.Get("state") == string(s)
+			f := facet{Mark: markOf(s), Count: n, Current: current, Query: "?state=" + string(s)}
+			if current {
+				f.Query = "?"
+			}
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// entrypointStates are the states of entrypoints, the worst first.
+func entrypointStates() []route.EntrypointState {
+	return []route.EntrypointState{
+		route.EntrypointDown, route.EntrypointPanic, route.EntrypointPartial, route.EntrypointPending, route.EntrypointUnchecked, route.EntrypointOK,
+	}
 }
 
 // hasFindings reports whether an entrypoint has diagnostics of a severity, "" is any
@@ -87,8 +120,7 @@ func hasFindings(v *router.EntrypointView, severity string) bool {
 func (q *request) entrypointsForm() entrypointsForm {
 	f := entrypointsForm{Text: q.query.Get("q")}
 	states := []option{{Value: anyProblem, Label: "any problem"}}
-	for _, s := range []route.EntrypointState{route.EntrypointDown, route.EntrypointPanic, route.EntrypointPartial,
-		route.EntrypointPending, route.EntrypointUnchecked, route.EntrypointOK} {
+	for _, s := range entrypointStates() {
 		states = append(states, option{Value: string(s), Label: string(s)})
 	}
 	var sources []option

@@ -9,9 +9,9 @@ import (
 // loginData is the page where people log in.
 type loginData struct {
 	Title, Assets, Theme, Level, Root string
-	Next, Name                 string
-	Problem                    string
-	Version                    string
+	Next, Name                        string
+	Problem                           string
+	Version                           string
 }
 
 // Login is what the login page says.

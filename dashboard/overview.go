@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"fairlead/api"
 	"fairlead/router/route"
@@ -30,10 +31,12 @@ type overviewData struct {
 
 // verdict is the state of everything in one sentence.
 type verdict struct {
-	Mark  mark
-	Lead  string
-	Rest  string
-	Since moment
+	Mark mark
+	Lead string
+	Rest string
+	// Oldest and Latest are when the troubles began, the same for a single one; Quiet is
+	// the last change of a day without any.
+	Oldest, Latest, Quiet moment
 }
 
 // providerLine is a provider in one line.
@@ -48,18 +51,20 @@ type providerLine struct {
 
 func (q *request) overview() answer {
 	data := overviewData{chrome: q.chrome(pageOverview, "Overview"), Figures: q.totalFigures(), Charts: q.totalCharts()}
-	var all int
-	data.Problems, all = q.problems(mostProblems)
-	data.MoreProblems = all - len(data.Problems)
+	troubles := q.troubles()
+	for _, t := range troubles[:min(mostProblems, len(troubles))] {
+		data.Problems = append(data.Problems, q.problem(t.view))
+	}
+	data.MoreProblems = len(troubles) - len(data.Problems)
 	data.Recent = q.transitions(mostRecent)
 	data.Providers = q.providerLines()
 	data.Empty = q.emptiness()
-	data.Verdict = q.verdict(&data)
+	data.Verdict = q.verdict(&data, troubles)
 	return q.found("overview", data)
 }
 
 // verdict sums everything up.
-func (q *request) verdict(data *overviewData) verdict {
+func (q *request) verdict(data *overviewData, troubles []found) verdict {
 	c := &data.Census
 	if c.Degraded() == 0 {
 		return q.calm(data)
@@ -80,19 +85,33 @@ func (q *request) verdict(data *overviewData) verdict {
 	case c.Panic() > 0:
 		v.Mark = markOf(route.EntrypointPanic)
 	}
-	well := c.Entrypoints - c.Degraded()
-	v.Rest = fmt.Sprintf("%s of %s as %s should.", grouped(well), countOf(c.Entrypoints, "entrypoint"), serve(well))
-	if len(data.Problems) > 0 {
-		v.Since = data.Problems[0].Since
+	switch well := c.Entrypoints - c.Degraded(); well {
+	case 0:
+		v.Rest = "Every entrypoint is affected."
+	case 1:
+		v.Rest = "The other entrypoint serves as it should."
+	default:
+		v.Rest = fmt.Sprintf("The other %s entrypoints serve as they should.", grouped(well))
 	}
+	v.began(troubles, q.now)
 	return v
 }
 
-func serve(n int) string {
-	if n == 1 {
-		return "it"
+// began says when the troubles did.
+func (v *verdict) began(troubles []found, now time.Time) {
+	var oldest, latest time.Time
+	for _, t := range troubles {
+		if t.rank == rankShadowed || t.at.IsZero() {
+			continue
+		}
+		if oldest.IsZero() || t.at.Before(oldest) {
+			oldest = t.at
+		}
+		if t.at.After(latest) {
+			latest = t.at
+		}
 	}
-	return "they"
+	v.Oldest, v.Latest = momentOf(oldest, now), momentOf(latest, now)
 }
 
 // calm is the verdict when every entrypoint serves.
@@ -101,7 +120,7 @@ func (q *request) calm(data *overviewData) verdict {
 	v := verdict{Mark: markOf(route.EntrypointOK), Lead: "All well"}
 	switch {
 	case c.Entrypoints == 0:
-		return verdict{Mark: markOf(route.EntrypointPending), Lead: "Nothing is routed yet"}
+		return verdict{}
 	case q.view.Health != nil && !q.view.Health.Settled:
 		v = verdict{Mark: markOf(route.EntrypointPending), Lead: "Starting", Rest: "The first probes are on their way. "}
 	case len(data.Banners) > 0:
@@ -109,7 +128,7 @@ func (q *request) calm(data *overviewData) verdict {
 	}
 	v.Rest += fmt.Sprintf("%s, %s of %s in rotation.", countOf(c.Entrypoints, "entrypoint"), grouped(c.InRotation), countOf(c.Backends, "backend"))
 	if len(data.Recent) > 0 && v.Mark.Level == levelCalm {
-		v.Since = data.Recent[0].At
+		v.Quiet = data.Recent[0].At
 	}
 	return v
 }
@@ -169,6 +188,7 @@ func (q *request) emptiness() *emptiness {
 	}
 	e.Steps = append(e.Steps, "Give a container these labels and recreate it (docker compose up -d).")
 	p := q.d.cfg.Prefix
-	e.Example = p + ".enable: \"true\"\n" + p + ".http.web.host: web.localhost\n" + p + ".http.web.port: \"8080\""
+	e.Example = "services:\n  web:\n    image: my/web\n    labels:\n      " + p + ".enable: \"true\"\n      " + p +
+		".http.web.host: web.localhost\n      " + p + ".http.web.port: \"8080\""
 	return e
 }

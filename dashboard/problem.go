@@ -20,8 +20,10 @@ func verdictOf(v *router.EntrypointView) (route.EntrypointState, route.Reason, s
 type problem struct {
 	entry
 	Explain string
-	Todo    []string
-	Code    string
+	// Evidence is what is known beyond the explanation.
+	Evidence []string
+	Todo     []string
+	Code     string
 	// Serves is what clients get now, "" while it serves.
 	Serves string
 }
@@ -71,7 +73,7 @@ func (q *request) entryOf(v *router.EntrypointView) entry {
 	e := v.Entrypoint
 	state, _, _ := verdictOf(v)
 	out := entry{
-		Root: q.root, ID: e.ID, Name: e.Name, Project: e.Project, Source: e.Source, Protocol: string(e.Protocol), Mark: markOf(state),
+		Root: q.root, ID: e.ID, Name: e.Name, Project: otherThan(e.Name, e.Project), Source: e.Source, Protocol: string(e.Protocol), Mark: markOf(state),
 		Since: momentOf(v.Health.Since, q.now), InRotation: v.Health.InRotation, Total: v.Health.Total,
 		Shadowed: v.ShadowedBy, Stale: v.Stale, Traffic: q.figuresOf(e.ID),
 	}
@@ -92,6 +94,14 @@ func (q *request) entryOf(v *router.EntrypointView) entry {
 	}
 	out.segments(v.Health.Backends)
 	return out
+}
+
+// otherThan is the project unless the service has its name: then it says nothing new.
+func otherThan(name, project string) string {
+	if project == name {
+		return ""
+	}
+	return project
 }
 
 // pathText is a path rule behind a host, "" for all paths.
@@ -154,10 +164,9 @@ type found struct {
 	at   time.Time
 }
 
-// problems are the entrypoints that do not serve as they should: the worst first, and
-// among equals what broke last. At most limit of them are made; all says how many there
-// are.
-func (q *request) problems(limit int) (list []problem, all int) {
+// troubles are the entrypoints that do not serve as they should: the worst first, and
+// among equals what broke last.
+func (q *request) troubles() []found {
 	var hits []found
 	for i := range q.view.Entrypoints {
 		v := &q.view.Entrypoints[i]
@@ -166,30 +175,39 @@ func (q *request) problems(limit int) (list []problem, all int) {
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Or(a.rank-b.rank, b.at.Compare(a.at)) })
-	all = len(hits)
-	for _, h := range hits[:min(limit, all)] {
-		list = append(list, q.problem(h.view))
-	}
-	return list, all
+	return hits
 }
+
+// Ranks of problems.
+const (
+	rankDown = iota
+	rankPanic
+	rankPartial
+	rankShadowed
+)
 
 func problemRank(v *router.EntrypointView) (int, bool) {
 	state, _, _ := verdictOf(v)
 	switch state {
 	case route.EntrypointDown:
-		return 0, true
+		return rankDown, true
 	case route.EntrypointPanic:
-		return 1, true
+		return rankPanic, true
 	case route.EntrypointPartial:
-		return 2, true
+		return rankPartial, true
 	case route.EntrypointOK, route.EntrypointPending, route.EntrypointUnchecked:
 	}
-	return 3, v.ShadowedBy != ""
+	return rankShadowed, v.ShadowedBy != ""
 }
 
 func (q *request) problem(v *router.EntrypointView) problem {
 	e := api.EntrypointOf(q.view, v, false)
 	p := problem{entry: q.entryOf(v), Explain: e.Health.Explain, Todo: todo(&e), Code: text(e.Health.Code)}
+	for _, a := range e.Absent {
+		if a.Detail != nil && !strings.Contains(p.Explain, *a.Detail) {
+			p.Evidence = append(p.Evidence, a.Name+": "+*a.Detail)
+		}
+	}
 	if e.ShadowedBy != nil {
 		if p.Mark.Level == levelCalm {
 			p.Mark = mark{"warn", "shadowed", levelWatch, "bang"}
@@ -207,36 +225,38 @@ func (q *request) problem(v *router.EntrypointView) problem {
 
 // todo is what to do about an entrypoint, each advice once.
 func todo(e *api.Entrypoint) []string {
-	const most = 3
-	var list []string
-	add := func(advice string) {
-		if advice != "" && len(list) < most && !slices.Contains(list, advice) {
-			list = append(list, advice)
-		}
-	}
-	if e.Health.Code != nil {
-		for _, d := range e.Diagnostics {
-			if d.Code == *e.Health.Code {
-				add(d.Hint)
-			}
-		}
-	}
-	if e.ShadowedBy != nil {
-		for _, d := range e.Diagnostics {
-			if d.Code == "W018" {
-				add(d.Hint)
-			}
+	var a advice
+	for _, d := range e.Diagnostics {
+		if e.Health.Code != nil && d.Code == *e.Health.Code || e.ShadowedBy != nil && d.Code == codeShadowed {
+			a.add(d.Hint)
 		}
 	}
 	for i := range e.UnhealthyBackends {
-		add(adviceFor(&e.UnhealthyBackends[i]))
+		a.add(adviceFor(&e.UnhealthyBackends[i]))
 	}
-	if len(list) == 0 && e.Health.State != string(route.EntrypointOK) {
-		for _, a := range e.Absent {
-			add(adviceForAbsent(&a))
+	if len(a.list) == 0 && e.Health.State != string(route.EntrypointOK) {
+		for i := range e.Absent {
+			a.add(adviceForAbsent(&e.Absent[i]))
 		}
 	}
-	return list
+	return a.list
+}
+
+// codeShadowed is the diagnostic of an entrypoint whose requests another one takes.
+const codeShadowed = "W018"
+
+// advice collects what to do. The health engine joins several pieces with a dash; those
+// that another backend gave already are left out.
+type advice struct{ list []string }
+
+const mostAdvice = 3
+
+func (a *advice) add(text string) {
+	for part := range strings.SplitSeq(text, " - ") {
+		if part != "" && len(a.list) < mostAdvice && !slices.Contains(a.list, part) {
+			a.list = append(a.list, part)
+		}
+	}
 }
 
 // adviceFor is what to do about one unhealthy backend.
@@ -266,10 +286,4 @@ func adviceForAbsent(a *api.Absence) string {
 	case route.AbsentRefused:
 	}
 	return ""
-}
-
-// firstLine keeps texts that come from outside to one line.
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

@@ -70,8 +70,8 @@ type card struct {
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"mark": markOf[string],
-		"words": words[string],
+		"mark":     markOf[string],
+		"words":    words[string],
 		"count":    countOf,
 		"number":   grouped,
 		"esc":      url.PathEscape,

@@ -88,7 +88,11 @@ type missingData struct {
 }
 
 func (q *request) missing(what, why string) answer {
-	return answer{status: http.StatusNotFound, page: "missing", data: missingData{q.chrome("", "Not found"), what, why}}
+	page := "nowhere"
+	if q.parts[0] == pageEntrypoints {
+		page = pageEntrypoints // one that was there a moment ago: its page stays current
+	}
+	return answer{status: http.StatusNotFound, page: "missing", data: missingData{q.chrome(page, "Not found"), what, why}}
 }
 
 func (q *request) found(page string, data any) answer {

@@ -110,6 +110,9 @@ func carriesSecret(name string) bool {
 
 func newResolution(r router.Resolution) *resolution {
 	out := &resolution{Resolution: r, Mark: markOf(r.Outcome), Winner: text(r.Entrypoint)}
+	if r.Outcome == router.OutcomeServed && r.ExitCode() != router.ExitServed {
+		out.Mark.Level, out.Mark.Sign = levelWatch, "bang" // by a backend that nothing vouches for
+	}
 	if r.Status != nil {
 		out.StatusText = grouped(*r.Status)
 	}

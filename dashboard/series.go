@@ -70,12 +70,12 @@ func (q *request) totalCharts() []chart {
 	if q.d.cfg.Series == nil {
 		return nil
 	}
-	return charts(q.d.cfg.Series.Total())
+	return charts(q.d.cfg.Series.Total(), q.totalFigures())
 }
 
 func (q *request) chartsOf(id string) []chart {
 	if q.d.cfg.Series == nil {
 		return nil
 	}
-	return charts(q.d.cfg.Series.Entrypoint(id))
+	return charts(q.d.cfg.Series.Entrypoint(id), q.figuresOf(id))
 }

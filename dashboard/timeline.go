@@ -87,6 +87,9 @@ func (q *request) transitionsOf(events []event) []transition {
 			At:  momentOf(e.t.At, q.now), Entrypoint: e.id, Backend: e.name, From: markOf(e.t.From), To: markOf(e.t.To),
 			Cause: words(e.t.Cause), Message: e.t.Message, InRotation: e.t.InRotation, Same: e.t.From == e.t.To,
 		}
+		if list[i].To.Level == levelCalm {
+			list[i].Message = "" // that a probe passed says the state already
+		}
 	}
 	return list
 }

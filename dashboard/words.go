@@ -107,6 +107,8 @@ func span(d time.Duration) string {
 	switch {
 	case hours >= 48:
 		return fmt.Sprintf("%d d %d h", hours/24, hours%24)
+	case hours >= 10 || hours > 0 && minutes == 0:
+		return fmt.Sprintf("%d h", hours)
 	case hours > 0:
 		return fmt.Sprintf("%d h %d min", hours, minutes)
 	case minutes >= 10:
@@ -178,7 +180,7 @@ func shareText(share float64) string {
 	case percent < 0.1:
 		return "< 0.1 %"
 	case percent < 10:
-		return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
+		return strings.TrimSuffix(strconv.FormatFloat(percent, 'f', 1, 64), ".0") + " %"
 	default:
 		return strconv.Itoa(int(percent+0.5)) + " %"
 	}
