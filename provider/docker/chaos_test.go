@@ -207,19 +207,19 @@ func (c *chaos) fault() (end func()) {
 }
 
 // While the stream is there, lossy or not, nobody's address is used for another one from
-// the moment on at which the new owner's process can run.
+// the moment on at which the new owner's process can run: 3 to 183 ms after its connect.
 func TestChaosNeverRoutesToAnotherOnesAddress(t *testing.T) {
 	for seed := range uint64(8) {
 		onWire(t, enginetest.Style(seed%2), threeSites, func(w *wire) {
 			c := &chaos{wire: w, rnd: rand.New(rand.NewPCG(seed, 2))}
-			c.e.StartTakes(13 * time.Millisecond)
 			for range 100 {
-				if c.rnd.IntN(4) == 0 {
+				c.e.StartTakes(time.Duration(3+c.rnd.IntN(180)) * time.Millisecond)
+				if c.rnd.IntN(2) == 0 {
 					silence(c.e)
 				}
 				done := make(chan struct{})
 				go func() { defer close(done); c.act() }()
-				for range 60 {
+				for range 1 + c.rnd.IntN(250) {
 					c.after(time.Millisecond)
 					if text := c.misrouted(); text != "" {
 						t.Fatalf("%s after %s", text, strings.Join(c.log, "; "))

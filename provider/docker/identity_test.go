@@ -220,3 +220,44 @@ func TestRestartIsANewIncarnation(t *testing.T) {
 		w.is("http_a", w.up("a"))
 	})
 }
+
+// The end of a container is lost and it is started again at another address: what it had
+// is free for others from its new connect on.
+func TestRestartWhoseStopIsLostLeavesTheOldAddressAtOnce(t *testing.T) {
+	onWire(t, enginetest.Docker20, func(e *enginetest.Engine) {
+		e.Run(enginetest.Container{Name: "low"})
+		e.Run(own("app"))
+	}, func(w *wire) {
+		old := w.e.Address("app", "bridge")
+		w.e.StartTakes(190 * time.Millisecond)
+		silence(w.e)
+		w.e.Stop("app")
+		w.e.Remove("low") // its address comes first
+		go w.e.Start("app")
+		w.after(removalWait + time.Millisecond)
+		if w.e.Address("app", "bridge") == old {
+			t.Fatal("the fake gave the old address back")
+		}
+		if routed(w.last(), "app", old) {
+			t.Errorf("after the connect: %s", describeSnapshot(w.last()))
+		}
+		w.after(time.Second)
+		w.is("http_app", w.up("app"))
+	})
+	// The connect is lost as well: the inspect at the start tells.
+	onWire(t, enginetest.Docker20, func(e *enginetest.Engine) {
+		e.Run(enginetest.Container{Name: "low"})
+		e.Run(own("app"))
+	}, func(w *wire) {
+		old := w.e.Address("app", "bridge")
+		silence(w.e)
+		w.e.Suppress("connect", true)
+		w.e.Stop("app")
+		w.e.Remove("low")
+		w.e.Start("app")
+		w.after(removalWait)
+		if routed(w.last(), "app", old) {
+			t.Errorf("after the start: %s", describeSnapshot(w.last()))
+		}
+	})
+}

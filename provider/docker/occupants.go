@@ -2,6 +2,7 @@ package docker
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -28,10 +29,11 @@ func networkOf(e event) (network, container string) {
 }
 
 // suspect notes that a container gets an address on a network. It is of interest when
-// one of ours has, or just had, an address there.
+// one of ours has, or just had, an address there. That may be the same one: then its last
+// life ended without a word.
 func (s *state) suspect(network, newcomer string) {
 	for _, r := range s.records {
-		if r.id == newcomer || !r.live() && r.leaving == nil || !s.interesting(r) || len(r.keysOn(network)) == 0 {
+		if !r.live() && r.leaving == nil || !s.interesting(r) || len(r.keysOn(network)) == 0 {
 			continue
 		}
 		if !s.blind() {
@@ -49,33 +51,51 @@ func (s *state) suspect(network, newcomer string) {
 func (s *state) blind() bool { return s.site.networks == nil || s.noOccupants }
 
 // occupied takes the occupants of a network. A container of ours whose address belongs
-// to another one leaves at once; one that left for that reason and has its address
-// after all is back. Containers that were asked about later than the network say more
-// themselves.
+// to another one, or that has another address there, leaves at once; one that left for
+// that reason and has its address after all is back. Containers that were asked about
+// later than the network say more themselves.
 func (s *state) occupied(a seating, now time.Time) urgency {
+	type seat struct {
+		container string
+		ipv6      bool
+	}
+	taken := map[seat]bool{}
+	for address, id := range a.occupants {
+		taken[seat{id, isIPv6(address)}] = true
+	}
 	level := idle
 	for _, r := range s.records {
 		if r.removed || r.launched.After(a.asked) && !r.inFlight {
 			continue
 		}
 		for _, key := range r.keysOn(a.network) {
-			switch owner := a.occupants[canonical(key.address)]; {
-			case owner == "":
-			case owner == r.id:
-				if r.leaving != nil && r.leaving.ousted == key {
-					r.leaving, level = nil, max(level, soon)
-				}
-			case r.live():
-				r.oust(key, now)
-				fallthrough
-			case r.leaving != nil:
-				if s.interesting(r) {
-					level = immediately // what is known of its end must not wait for anything either
-				}
-			}
+			level = max(level, s.contest(r, key, a.occupants[canonical(key.address)], taken[seat{r.id, isIPv6(key.address)}], now))
 		}
 	}
 	return level
+}
+
+// contest compares an address that a container is believed to have with its owner, ""
+// for none. seated is set when the container has an address of that kind there.
+func (s *state) contest(r *record, key addressKey, owner string, seated bool, now time.Time) urgency {
+	switch {
+	case owner == r.id:
+		if r.leaving != nil && r.leaving.ousted == key {
+			r.leaving = nil
+			return soon
+		}
+		return idle
+	case owner == "" && !seated:
+		return idle // not every engine tells of every container
+	case r.live():
+		r.oust(key, now)
+	case r.leaving == nil:
+		return idle
+	}
+	if !s.interesting(r) {
+		return idle
+	}
+	return immediately // what is known of its end must not wait for anything either
 }
 
 // keysOn returns the container's addresses on a network, given by id or name.
@@ -97,6 +117,8 @@ func canonical(address string) string {
 	}
 	return addr.Unmap().String()
 }
+
+func isIPv6(address string) bool { return strings.Contains(address, ":") }
 
 // doubt asks for the occupants of the networks of a container that lost its address to
 // another one but goes on claiming it.

@@ -333,3 +333,47 @@ func TestOnlyTheDocumentedEndpointsAreAsked(t *testing.T) {
 		}
 	})
 }
+
+// The end of a retention while an inspect is outstanding once made the watcher spin, and
+// a container that was removed while it was asked about held up every change.
+func TestRetentionThatEndsWhileTheEngineIsSlow(t *testing.T) {
+	onWire(t, enginetest.Docker20, threeSites, func(w *wire) {
+		w.e.Remove("a")
+		w.after(DefaultRetain - 2*time.Second)
+		w.e.Delay(enginetest.Inspect, 4*time.Second)
+		w.e.SetHealth("b", "")
+		w.after(2*time.Second + removalWait)
+		w.is("http_a", "-")
+	})
+	onWire(t, enginetest.Docker20, threeSites, func(w *wire) {
+		w.e.Delay(enginetest.Inspect, 3*time.Second)
+		w.e.SetHealth("a", "")
+		w.after(time.Second)
+		w.e.Remove("a")
+		w.e.Cut(true)
+		w.after(10 * time.Second)
+		w.e.Delay(enginetest.Inspect, 0)
+		w.after(10 * time.Second)
+		w.e.Run(own("d"))
+		w.after(quietTime)
+		w.is("http_d", w.up("d"))
+	})
+}
+
+// Somebody else's container of which nothing is known any more is asked about now and
+// then, not all the time.
+func TestRefusedInspectsAreNotRepeatedAtOnce(t *testing.T) {
+	onWire(t, enginetest.Docker20, threeSites, func(w *wire) {
+		silence(w.e)
+		w.e.Run(enginetest.Container{Name: "job"})
+		w.after(time.Second)
+		w.e.Stop("job")
+		w.e.Run(enginetest.Container{Name: "next"}) // takes its address
+		w.e.Deny(enginetest.Inspect)
+		before := w.e.Requests(enginetest.Inspect)
+		w.after(10 * time.Minute)
+		if n := w.e.Requests(enginetest.Inspect) - before; n > 4*10*60/3 {
+			t.Errorf("%d inspects in ten minutes", n)
+		}
+	})
+}

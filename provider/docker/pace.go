@@ -67,6 +67,13 @@ func (p *pace) remove(since time.Time) {
 	}
 }
 
+// hurry lets a removal that waits for additions go out now: addresses are being given out.
+func (p *pace) hurry(now time.Time) {
+	if !p.removal.IsZero() {
+		p.remove(now.Add(-removalWait))
+	}
+}
+
 // deadline is when a snapshot goes out, given whether inspects are outstanding; zero
 // when none is wanted.
 func (p *pace) deadline(pending bool) time.Time {

@@ -215,8 +215,8 @@ func (s *session) untilNext(now time.Time) time.Duration {
 	if s.inFlight < parallelCalls {
 		earlier(s.w.state.nextInspect())
 	}
-	if s.synced {
-		earlier(s.w.state.nextExpiry())
+	if end := s.w.state.nextExpiry(); s.synced && end.After(now) { // one that is over is on its way out
+		earlier(end)
 	}
 	earlier(s.deadline())
 	return wait
@@ -226,6 +226,9 @@ func (s *session) takeEvents() {
 	now := time.Now()
 	for _, e := range s.queue.take() {
 		s.pace.note(s.w.state.apply(e, now), now)
+		if e.Type == "network" && e.Action == actionConnect {
+			s.pace.hurry(now)
+		}
 	}
 	if last, _ := s.queue.latest(); last.At.After(s.w.since) {
 		s.w.since = last.At
@@ -282,6 +285,7 @@ func (s *session) takeSeating(a seating) {
 	case a.err == nil:
 		now := time.Now()
 		s.pace.settle(state.occupied(a, now), now)
+		s.pace.hurry(now)
 	case errors.Is(a.err, errDenied):
 		state.noOccupants = true
 		s.pace.settle(soon, time.Now()) // the status says so
@@ -321,7 +325,7 @@ func (s *session) watchdog(ctx context.Context) {
 func (s *session) forgetFlights() {
 	for _, r := range s.w.state.records {
 		if r.inFlight {
-			r.inFlight, r.dirty = false, true
+			r.inFlight, r.dirty = false, !r.removed
 		}
 	}
 	s.w.log.Trace().Str(route.FieldCause, "session").Msg("session ended")

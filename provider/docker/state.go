@@ -186,7 +186,7 @@ func (s *state) answered(id string, in inspected, err error, now time.Time) urge
 	case err != nil:
 		return s.failed(r, err, now)
 	}
-	before := r.info.Status
+	before := r.info
 	s.release(r)
 	takenBack := r.update(in, now, s.cfg.Retain)
 	r.relevant = s.relevant(in.Labels)
@@ -204,18 +204,32 @@ func (s *state) answered(id string, in inspected, err error, now time.Time) urge
 	if !s.interesting(r) {
 		return level
 	}
-	if before == statusRunning && in.Status != statusRunning {
-		return atOnce
+	if before.Status == statusRunning && (in.Status != statusRunning || moved(before, in)) {
+		return max(level, atOnce)
 	}
 	return max(level, soon)
 }
 
+// moved reports whether a container has another address than before on any network, which
+// makes the old one somebody else's.
+func moved(before, now inspected) bool {
+	for name, a := range before.Networks {
+		if b := now.Networks[name]; a.IPv4 != b.IPv4 && b.IPv4 != "" || a.IPv6 != b.IPv6 && b.IPv6 != "" {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *state) failed(r *record, err error, now time.Time) urgency {
+	if !s.interesting(r) && r.leaving == nil {
+		return idle // nobody waits for the answer
+	}
+	r.again = now.Add(r.backoff.Next())
 	if !s.interesting(r) {
 		return idle
 	}
 	text, _ := describe(err)
-	r.again = now.Add(r.backoff.Next())
 	s.log.Debug().Str(route.FieldContainer, r.name).Str(zerolog.ErrorFieldName, text).Msg("inspect failed")
 	r.failures++
 	if r.failure == text && r.failures != tellFailures {

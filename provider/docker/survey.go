@@ -120,7 +120,7 @@ func (r *record) wantedAt() (time.Time, bool) {
 // pending reports whether an announced container of interest has not been inspected yet.
 func (s *state) pending() bool {
 	for _, r := range s.records {
-		if (r.dirty || r.inFlight) && s.interesting(r) {
+		if (r.dirty || r.inFlight) && !r.removed && s.interesting(r) {
 			return true
 		}
 	}

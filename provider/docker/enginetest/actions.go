@@ -56,6 +56,7 @@ func (e *Engine) Start(ref string) { e.begin(ref, "") }
 func (e *Engine) begin(ref, after string) {
 	e.mu.Lock()
 	c := e.must(ref)
+	started := e.now()
 	e.attach(c)
 	takes := e.startTakes
 	if takes > 0 {
@@ -71,7 +72,10 @@ func (e *Engine) begin(ref, after string) {
 		close(c.starting)
 		c.starting = nil
 	}
-	c.Status, c.Started, c.ExitCode, c.OOMKilled, c.Error = "running", e.now(), 0, false, ""
+	if e.style != Docker29 { // which notes the time before it connects the networks
+		started = e.now()
+	}
+	c.Status, c.Started, c.ExitCode, c.OOMKilled, c.Error = "running", started, 0, false, ""
 	e.emitContainer(c, "start", nil)
 	if after != "" {
 		e.emitContainer(c, after, nil)
