@@ -170,6 +170,9 @@ func (p *program) printHealth(list []api.Entrypoint, now time.Time) {
 		if since := ago(now, e.Health.Since); since != "" {
 			line += s.dim("  for " + since)
 		}
+		if traffic := trafficText(e.Traffic); traffic != "" {
+			line += s.dim("  " + traffic)
+		}
 		p.say("%s", line)
 		if e.Health.Explain != "" {
 			p.say("  %s", e.Health.Explain)
