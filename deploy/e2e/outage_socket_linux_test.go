@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -120,10 +122,10 @@ func TestOutageSocketReplaced(t *testing.T) {
 	replaced := l.action()
 	r.replace(t)
 	two := s.run("app", watched("app"))
-	s.eventually(30*time.Second, "the container started behind the new socket is there", func() error {
+	s.eventually(10*time.Second, "the container started behind the new socket is there", func() error {
 		all, err := s.standings("http_app")
 		if err == nil && len(all) != 2 {
-			err = io.ErrNoProgress
+			err = fmt.Errorf("%d backends", len(all))
 		}
 		return err
 	})
@@ -188,7 +190,7 @@ func TestOutagePermissionLost(t *testing.T) {
 	s.eventually(10*time.Second, "the missing permission is said", func() error {
 		p, err := s.dockerStatus()
 		if err == nil && (p.LastError == nil || *p.LastError != denied) {
-			err = io.ErrNoProgress
+			err = errors.New(str(p.LastError))
 		}
 		return err
 	})
