@@ -90,6 +90,7 @@ func (s *Server) endpoints() []endpoint {
 		read("/diagnostics", "what is wrong with labels, and what is not routed", s.diagnostics),
 		read("/providers", "where entrypoints come from", s.providers),
 		{path: "/config", does: "the settings in force and where each came from; role admin", need: RoleAdmin, handle: s.configuration},
+		read("/openapi.json", "this API as an OpenAPI 3.1 document", s.openapi),
 		{path: "/events", does: "a WebSocket that tells every change: transitions, tables, providers; since resumes", serve: s.events},
 		{path: "/login", does: "the login form; POST name and password, as a form or as JSON, gives a session cookie", serve: s.loginForm, post: s.login},
 		{path: "/logout", does: "POST ends the session", post: s.logout},

@@ -25,8 +25,8 @@ type LoginView struct {
 // maxLogin bounds the body of a login, in bytes.
 const maxLogin = 8 << 10
 
-// credentials are the body of POST /login.
-type credentials struct {
+// Credentials are the body of POST /login.
+type Credentials struct {
 	Name     string `json:"name"`
 	Password string `json:"password"`
 	Next     string `json:"-"`
@@ -81,8 +81,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) *Error {
 }
 
 // readCredentials reads a form or JSON.
-func readCredentials(w http.ResponseWriter, r *http.Request) (credentials, *Error) {
-	var in credentials
+func readCredentials(w http.ResponseWriter, r *http.Request) (Credentials, *Error) {
+	var in Credentials
 	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
