@@ -130,5 +130,9 @@ func (s *state) applyNetwork(e event) urgency {
 		r.endpoints = nil
 		return atOnce
 	}
+	if r.hidden() && (r.choice.network == network || r.choice.network == e.Attrs["name"]) {
+		r.endpoints = nil // an inspect was faster; now it is known why the address is missing
+		return atOnce
+	}
 	return soon
 }

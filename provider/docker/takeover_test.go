@@ -214,3 +214,22 @@ func TestOccupantsOfARealAnswer(t *testing.T) {
 		t.Error("no error for a network that does not exist")
 	}
 }
+
+// Two events are on their way: the inspect after the first one shows what the second one
+// will say.
+func TestInspectThatIsFasterThanTheDisconnect(t *testing.T) {
+	const lag = 100 * time.Millisecond
+	for _, style := range []enginetest.Style{enginetest.Docker20, enginetest.Docker29, enginetest.Podman} {
+		onWire(t, style, func(e *enginetest.Engine) {
+			e.AddNetwork(enginetest.Network{Name: "edge"})
+			threeSites(e)
+			e.Lag(lag)
+		}, func(w *wire) {
+			w.e.Connect("a", "edge")
+			w.after(lag / 2)
+			w.e.Disconnect("a", "bridge")
+			w.after(lag + removalWait)
+			w.is("http_a", "a="+w.e.Address("a", "edge")+":80(present)")
+		})
+	}
+}
