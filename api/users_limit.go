@@ -102,17 +102,22 @@ func (l *limiter) address(p netip.Prefix, now time.Time) *bucket {
 	return b
 }
 
-// forget makes room: addresses that may try again as if nothing had been, else the one
-// that comes nearest to it.
+// forget makes room. Of some addresses, which differ each time, it drops those that may
+// try as if nothing had been, else the one that comes nearest to it: whoever tried much
+// stays.
 func (l *limiter) forget(now time.Time) {
+	const looked = 64
 	var mildest netip.Prefix
-	least := -1.0
-	for p, b := range l.addresses {
+	least, n := -1.0, 0
+	for p, b := range l.addresses { // begins anywhere
 		b.drain(now, addressPeriod)
 		if b.used == 0 {
 			delete(l.addresses, p)
 		} else if least < 0 || b.used < least {
 			mildest, least = p, b.used
+		}
+		if n++; n == looked {
+			break
 		}
 	}
 	if len(l.addresses) >= maxAddresses {
