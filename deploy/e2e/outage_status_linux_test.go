@@ -37,7 +37,7 @@ func (s *site) wantStale(within time.Duration, lost time.Time, text string) {
 		}
 		return err
 	})
-	s.t.Logf("called away %v after it was lost", time.Since(lost).Round(time.Millisecond))
+	s.t.Logf("called away, seen %v after it was lost", time.Since(lost).Round(time.Millisecond))
 	p, err := s.dockerStatus()
 	if err != nil {
 		s.t.Fatal(err)
