@@ -106,7 +106,8 @@ func serve(t *testing.T, viewer router.Viewer, change func(*Config)) *httptest.S
 	if change != nil {
 		change(&cfg)
 	}
-	s := api.New(api.Config{Viewer: viewer, Log: zerolog.Nop(), Version: cfg.Version, Dashboard: New(cfg)})
+	d := New(cfg)
+	s := api.New(api.Config{Viewer: viewer, Log: zerolog.Nop(), Version: cfg.Version, Dashboard: d, LoginPage: d.ServeLogin})
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
 	return server

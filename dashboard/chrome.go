@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlead/api"
 	"fairlead/router"
 	"fairlead/router/route"
 )
@@ -21,7 +22,8 @@ type chrome struct {
 	Level   string
 	Nav     []navItem
 	Banners []banner
-	User    Identity
+	User    string // who logged in, "" for nobody
+	Session bool   // it can be ended
 	Version string
 	Rev     uint64
 	Census  census
@@ -85,8 +87,8 @@ func (q *request) chrome(page, heading string) chrome {
 		Census: q.census(),
 	}
 	c.Path = pathBelow(q.http)
-	if q.d.cfg.Who != nil {
-		c.User = q.d.cfg.Who(q.http)
+	if me, session := api.Who(q.http); me.Name != api.Anonymous {
+		c.User, c.Session = me.Name, session
 	}
 	c.Level = c.Census.level(c.Banners)
 	c.Title = heading + " · Fairlead"
@@ -97,13 +99,14 @@ func (q *request) chrome(page, heading string) chrome {
 	return c
 }
 
-// pathBelow is the page with its query, relative to the mount.
+// pathBelow is the page with its query, relative to the mount. What was asked to be
+// resolved is left out: it may hold secrets.
 func pathBelow(r *http.Request) string {
 	path := r.URL.EscapedPath()
 	if len(path) > 0 && path[0] == '/' {
 		path = path[1:]
 	}
-	if r.URL.RawQuery != "" {
+	if r.URL.RawQuery != "" && path != pageResolve {
 		path += "?" + r.URL.RawQuery
 	}
 	return path

@@ -19,8 +19,6 @@ type Config struct {
 	Series Series
 	// Explain says what a diagnostic code means; nil leaves the words out.
 	Explain func(code string) (Explanation, bool)
-	// Who tells who asks; nil means that there are no users.
-	Who func(*http.Request) Identity
 	// Version of the router, and when it started.
 	Version string
 	Started time.Time
@@ -31,14 +29,6 @@ type Config struct {
 // Explanation says what a diagnostic code means.
 type Explanation struct {
 	Title, Cause, Effect, Fix, Example string
-}
-
-// Identity is who asks.
-type Identity struct {
-	// Name is "" for somebody who did not log in.
-	Name string
-	// Session is set when there is one that can be ended by a POST to /logout.
-	Session bool
 }
 
 // Dashboard serves the pages below the path it is mounted at, which is stripped. It is
@@ -63,13 +53,15 @@ func New(cfg Config) *Dashboard {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
+// referrers is what a browser tells of pages. With no-referrer it would send their forms
+// with the origin null, which the guard against other origins refuses.
+const referrers = "same-origin"
+
 // ServeHTTP implements http.Handler.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
-	// With no-referrer a browser would send its forms with the origin null, which the
-	// guard against other origins refuses.
-	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Referrer-Policy", referrers)
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 	if rest, ok := strings.CutPrefix(path, staticFolder+"/"); ok {
 		d.assets.serve(w, r, rest)

@@ -50,24 +50,28 @@ type resolvedBackend struct {
 
 func (q *request) resolve() answer {
 	data := resolveData{
-		chrome: q.chrome(pageResolve, "Resolve"), URL: q.query.Get("url"), Method: q.query.Get("method"), Client: q.query.Get("client_ip"),
+		chrome: q.chrome(pageResolve, "Resolve"), Method: q.query.Get("method"), Client: q.query.Get("client_ip"),
 	}
+	asked := q.query.Get("url")
 	methods := options("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 	data.Methods = q.field("method", "Method", methods).Options[1:]
 	headers := headerLines(q.query["header"])
+	var masked bool
 	data.Headers, data.Masked = shownHeaders(headers)
-	if data.URL == "" {
+	data.URL, masked = shownURL(asked)
+	data.Masked = data.Masked || masked
+	if asked == "" {
 		return q.found("resolve", data)
 	}
-	query := url.Values{"url": {data.URL}, "method": {data.Method}, "client_ip": {strings.TrimSpace(data.Client)}, "header": headers}
-	asked, err := api.ResolveQuery(query)
+	query := url.Values{"url": {asked}, "method": {data.Method}, "client_ip": {strings.TrimSpace(data.Client)}, "header": headers}
+	request, err := api.ResolveQuery(query)
 	if err != nil {
 		data.Problem, data.Field = err.Message, err.Field
 		out := q.found("resolve", data)
 		out.status = http.StatusBadRequest
 		return out
 	}
-	data.Result = newResolution(router.Resolve(q.view, asked))
+	data.Result = newResolution(router.Resolve(q.view, request))
 	return q.found("resolve", data)
 }
 
@@ -97,6 +101,40 @@ func shownHeaders(lines []string) (text string, masked bool) {
 	}
 	return strings.Join(out, "\n"), masked
 }
+
+// shownURL puts a URL into the form again, without a user and password in it and without
+// the values of parameters that may be secret.
+func shownURL(raw string) (text string, masked bool) {
+	before, query, found := strings.Cut(raw, "?")
+	if i := strings.Index(before, "//"); i >= 0 {
+		authority, path, slash := strings.Cut(before[i+2:], "/")
+		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+			authority, masked = authority[at+1:], true
+		}
+		before = before[:i+2] + authority
+		if slash {
+			before += "/" + path
+		}
+	}
+	if !found {
+		return before, masked
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, pair := strings.Cut(part, "=")
+		switch {
+		case pair && value != "" && carriesSecret(name):
+			parts[i], masked = name+"="+route.Redacted, true
+		case !pair && part != "" && len(part) > longestPlain:
+			parts[i], masked = route.Redacted, true // it may be a token itself
+		}
+	}
+	return before + "?" + strings.Join(parts, "&"), masked
+}
+
+// longestPlain is how long a parameter without a value may be before it is taken for a
+// token.
+const longestPlain = 12
 
 func carriesSecret(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))

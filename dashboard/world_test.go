@@ -116,6 +116,9 @@ func (s *service) up(name string, port uint16, i int) route.BackendHealth {
 	check := route.DefaultCheck()
 	check.Type, check.Scheme, check.Port, check.Path, check.Host = route.ProbeHTTP, route.SchemeHTTP, port, "/health", b.Address()
 	check.Headers = []route.CheckHeader{{Name: "Authorization", Value: canary}}
+	if s.e.Name == "shop" {
+		check.Path += "?token=" + canary + "&" + canary
+	}
 	b.Check = &check
 	yes := true
 	last := w.ago(time.Duration(2+i*3) * time.Second)

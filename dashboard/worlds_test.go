@@ -94,6 +94,11 @@ func (w *world) closed() {
 	}
 	s.done()
 	w.view.Candidates = append(w.view.Candidates, route.CandidateDiagnostics{CandidateID: w.container("http_search", 0), Diagnostics: s.e.Diagnostics})
+	guarded := w.add("shop", "admin", "admin.example.com").replicas(1, 8080)
+	guarded.e.Match.Query = []route.KeyValue{{Key: "token", Value: canary}}
+	guarded.e.Match.Headers = []route.KeyValue{{Key: "X-Key", Value: canary}, {Key: "X-There", Bare: true}}
+	guarded.e.Options.Headers = []route.HeaderRule{{Name: "Authorization", Value: canary, Direction: route.OnRequest}, {Name: "Set-Cookie", Value: canary, Direction: route.OnResponse}, {Name: "X-Both", Value: canary, Direction: route.OnBoth}}
+	guarded.done()
 	late := w.add("blog-staging", "blog-staging", "blog.example.com").replicas(1, 2368)
 	late.done(func(v *router.EntrypointView) {
 		v.ShadowedBy = "http_blog"

@@ -9,6 +9,8 @@ export function startFilter(live) {
     }
     const text = query.toString();
     live.go(location.pathname + (text ? '?' + text : ''));
+    const back = document.querySelector('.theme [name="back"]');
+    back.value = back.value.split('?')[0] + (text ? '?' + text : '');
   };
   form.addEventListener('input', apply);
   form.addEventListener('submit', (event) => {

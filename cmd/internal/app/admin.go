@@ -1,11 +1,6 @@
 package app
 
-import (
-	"net/http"
-
-	"fairlead/api"
-	"fairlead/dashboard"
-)
+import "fairlead/api"
 
 // adminServer wires what answers on the admin listener.
 func (a *App) adminServer() *api.Server {
@@ -15,17 +10,6 @@ func (a *App) adminServer() *api.Server {
 		File: a.cfg.File, Settings: a.cfg.Shown, Hosts: s.Admin.Hosts, Anonymous: s.Admin.Anonymous == "read-only", Users: s.Admin.Users, Verbose: s.Admin.Verbose,
 		Phase: a.stopping.Load, Accepting: a.accepting.Load,
 		Events: a.events, Traffic: a.traffic, Dashboard: pages, Metrics: a.guardedMetrics(),
-		LoginPage: func(w http.ResponseWriter, r *http.Request, v api.LoginView) {
-			pages.ServeLogin(w, r, dashboard.Login{Next: v.Next, Name: v.Name, Problem: v.Problem, Status: v.Status})
-		},
+		LoginPage: pages.ServeLogin,
 	})
-}
-
-// identity tells the dashboard who asks.
-func identity(r *http.Request) dashboard.Identity {
-	me, session := api.Who(r)
-	if me.Name == api.Anonymous {
-		return dashboard.Identity{}
-	}
-	return dashboard.Identity{Name: me.Name, Session: session}
 }
