@@ -66,6 +66,7 @@ func operations() map[string]operation {
 		"GET /diagnostics":  answering[Diagnostics](),
 		"GET /providers":    answering[Providers](),
 		"GET /config":       answering[Configuration](),
+		"GET /metrics":      {answers: map[int]reflect.Type{200: nil}, about: "Text for Prometheus; a listener of its own may have it instead."},
 		"GET /openapi.json": {answers: map[int]reflect.Type{200: reflect.TypeFor[map[string]any]()}},
 		"GET /events": {
 			query:   []parameter{{name: "since", kind: "integer", about: "the rev of a frame: those behind it follow; 0 asks for all that are kept"}},

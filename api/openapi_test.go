@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -28,7 +29,7 @@ type contractTest struct {
 // is not in it fails.
 func newContractTest(t *testing.T) *contractTest {
 	t.Helper()
-	body := get(newServer(richView()), "/openapi.json").Body.Bytes()
+	body := get(withMetrics(), "/openapi.json").Body.Bytes()
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -95,8 +96,15 @@ func (c *contractTest) check(method, path string, w *httptest.ResponseRecorder, 
 	c.holds(method, path, w.Code, w.Header().Get("Content-Type"), w.Body.Bytes())
 }
 
+// withMetrics is a server that has every endpoint.
+func withMetrics() *Server {
+	return New(Config{Viewer: fixed{richView()}, Log: zerolog.Nop(), Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+	})})
+}
+
 func TestContractHasEveryEndpoint(t *testing.T) {
-	s := newServer(richView())
+	s := withMetrics()
 	known, ids := operations(), map[string]bool{}
 	for i := range s.routes {
 		for _, method := range s.routes[i].verbs() {
@@ -151,6 +159,7 @@ func TestContractHoldsForEveryAnswer(t *testing.T) {
 	s.watchers.count = maxWatchers
 	c.check("GET", "/events", get(s, "/events", "Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13"), 503)
 	c.seen["GET /events 101"] = true // TestEventFramesFollowTheContract
+	c.check("GET", "/metrics", get(withMetrics(), "/metrics"), 200)
 	stopping := newServer(richView())
 	stopping.cfg.Phase = func() bool { return true }
 	c.check("GET", "/ready", get(stopping, "/ready"), 503)
@@ -201,7 +210,7 @@ func (c *contractTest) logins() {
 func (c *contractTest) guards() {
 	c.Helper()
 	h := newHouse(nil)
-	h.routes = h.endpoints()
+	h.routes = withMetrics().routes
 	for range triesPerAddress {
 		h.from(far, "GET", "/me", "", basic("ops", "x")...)
 	}
