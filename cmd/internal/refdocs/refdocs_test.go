@@ -11,7 +11,7 @@ var update = flag.Bool("update", false, "write docs/reference")
 
 func TestReferencePagesAreCurrent(t *testing.T) {
 	for name, text := range map[string]string{
-		"labels.md": Labels(), "diagnostics.md": Diagnostics(), "configuration.md": Configuration(), "metrics.md": Metrics(),
+		"labels.md": Labels(), "diagnostics.md": Diagnostics(), "configuration.md": Configuration(), "metrics.md": Metrics(), "cli.md": Commands(),
 	} {
 		path := filepath.Join("..", "..", "..", "docs", "reference", name)
 		if *update {

@@ -1,0 +1,16 @@
+package cli
+
+import (
+	"bytes"
+
+	"github.com/spf13/cobra"
+)
+
+// Tree returns the program's commands with their help and flags, for the reference in
+// docs. They are not meant to be run.
+func Tree() *cobra.Command {
+	var nowhere bytes.Buffer
+	root := (&program{Streams: Streams{In: &nowhere, Out: &nowhere, Err: &nowhere}}).root()
+	root.InitDefaultCompletionCmd() // cobra adds it when it runs
+	return root
+}
