@@ -33,6 +33,7 @@ type privateEngine struct {
 	flags  []string
 	daemon *exec.Cmd
 	ended  chan struct{}
+	proven bool // it has answered once: what it does not do later is a failure
 }
 
 // newPrivateEngine starts an engine that holds the workload's image. flags are more
@@ -133,7 +134,10 @@ func (e *privateEngine) awaitAnswer(deadline time.Time) {
 		err := e.ping()
 		switch {
 		case err == nil:
+			e.proven = true
 			return
+		case e.proven && (!e.running() || time.Now().After(deadline)):
+			e.t.Fatalf("dockerd does not come back: %v: %s", err, e.tail())
 		case !e.running():
 			impossible(e.t, "dockerd ended at its start: "+e.tail())
 		case time.Now().After(deadline):
