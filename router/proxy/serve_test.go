@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,8 +224,9 @@ func TestShutdownSendsGoAway(t *testing.T) {
 // holding is a listener with one connection in its queue when it is drained.
 type holding struct {
 	net.Listener
-	queue chan net.Conn
-	last  net.Conn
+	queue   chan net.Conn
+	last    net.Conn
+	closing sync.Once
 }
 
 func (h *holding) Accept() (net.Conn, error) {
@@ -236,7 +238,12 @@ func (h *holding) Accept() (net.Conn, error) {
 
 func (h *holding) Drain() {
 	h.queue <- h.last
-	close(h.queue)
+	_ = h.Close()
+}
+
+func (h *holding) Close() error {
+	h.closing.Do(func() { close(h.queue) })
+	return h.Listener.Close()
 }
 
 // TestDrainedConnectionsAreServed: what the kernel accepted before the end is answered.

@@ -149,6 +149,34 @@ func TestServesAndStops(t *testing.T) {
 	}
 }
 
+// TestTheDelayIsSpentAlive: until the listener closes, what the router serves is current.
+func TestTheDelayIsSpentAlive(t *testing.T) {
+	s := named(t, "app")
+	s.ShutdownDelay = 3 * time.Second
+	addresses, log, stop := run(t, s)
+	eventually(t, "it serves", log, answers(addresses.HTTP, "app"))
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	eventually(t, "it is stopping", log, func() bool {
+		status, body := ready(addresses.Admin)
+		return status == 503 && strings.Contains(body, "shutting_down")
+	})
+	text, err := os.ReadFile(s.Providers.File.Path)
+	if err == nil {
+		err = os.WriteFile(s.Providers.File.Path, bytes.ReplaceAll(text, []byte("app.localhost"), []byte("late.localhost")), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the new route serves", log, func() bool {
+		status, _, err := get(addresses.HTTP, "late.localhost", "/")
+		return err == nil && status == 200
+	})
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestListenersCanBeOff(t *testing.T) {
 	path := tempFile(t, "entrypoints: []\n")
 	for _, off := range []func(*config.Config){

@@ -176,6 +176,8 @@ func (a *App) initialized() bool { return api.Initialized(a.controller.View()) }
 const (
 	quietAlone  = 10 * time.Millisecond
 	quietShared = 250 * time.Millisecond
+	// longestDrain bounds the drain where new connections cannot be kept away.
+	longestDrain = time.Second
 )
 
 // drainable is a listener that ends without resetting connections that the kernel
@@ -197,7 +199,7 @@ func newDrainable(l *net.TCPListener, shared bool) *drainable {
 // Drain implements proxy.Drainer. No new connection begins here afterwards.
 func (d *drainable) Drain() {
 	_ = deafen(d.TCPListener) // where that cannot be, the last connections may be reset
-	end := time.Now().Add(4 * d.quiet)
+	end := time.Now().Add(longestDrain)
 	d.end.Store(&end)
 	d.wait(end)
 }
@@ -212,16 +214,20 @@ func (d *drainable) wait(end time.Time) {
 
 // Accept implements net.Listener.
 func (d *drainable) Accept() (net.Conn, error) {
-	conn, err := d.AcceptTCP()
-	end := d.end.Load()
-	switch {
-	case err == nil && end != nil:
-		d.wait(*end)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, net.ErrClosed
+	for {
+		conn, err := d.AcceptTCP()
+		end := d.end.Load()
+		switch {
+		case err == nil:
+			if end != nil {
+				d.wait(*end)
+			}
+			return conn, nil
+		case end == nil || !errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, err
+		case time.Now().After(*end) || queued(d.TCPListener) == 0:
+			return nil, net.ErrClosed
+		}
+		d.wait(*end) // it was this process that was slow
 	}
-	if err != nil {
-		return nil, err
-	}
-	return conn, nil
 }

@@ -163,12 +163,28 @@ func deafen(l syscall.Conn) error {
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
 		{Code: unix.BPF_RET | unix.BPF_K, K: all},
 	}
+	return withFile(l, func(fd int) error { return attach(fd, unix.SO_ATTACH_FILTER, program) })
+}
+
+// queued is how many connections wait to be accepted, 0 when that is not known.
+func queued(l syscall.Conn) (n int) {
+	_ = withFile(l, func(fd int) error {
+		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err == nil {
+			n = int(info.Unacked) // for a listening socket
+		}
+		return err
+	})
+	return n
+}
+
+func withFile(l syscall.Conn, do func(fd int) error) error {
 	raw, err := l.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var failed error
-	if err := raw.Control(func(fd uintptr) { failed = attach(int(fd), unix.SO_ATTACH_FILTER, program) }); err != nil {
+	if err := raw.Control(func(fd uintptr) { failed = do(int(fd)) }); err != nil {
 		return err
 	}
 	return failed

@@ -140,32 +140,78 @@ func TestDeafenedListenersFinishHandshakes(t *testing.T) {
 	}
 }
 
-// TestDrainEmptiesTheQueue: every connection that waits is handed out before the end.
+// dialled makes n connections that wait to be accepted.
+func dialled(t *testing.T, l *net.TCPListener, n int) {
+	t.Helper()
+	for range n {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+}
+
+// drained accepts until the end and returns how many connections came.
+func drained(t *testing.T, d *drainable, each func()) (n int) {
+	t.Helper()
+	for {
+		c, err := d.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return n
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		n++
+		each()
+	}
+}
+
+// TestDrainEmptiesTheQueue: every connection that waits is handed out before the end,
+// however slow this process is.
 func TestDrainEmptiesTheQueue(t *testing.T) {
-	for _, shared := range []bool{false, true} {
-		l := sharing(t, "127.0.0.1:0", false)
-		d := newDrainable(l, shared)
-		const n = 100
-		for range n {
-			c, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
+	for name, pause := range map[string]time.Duration{"quick": 0, "slower than quiet": 2 * quietAlone} {
+		for _, shared := range []bool{false, true} {
+			d := newDrainable(sharing(t, "127.0.0.1:0", false), shared)
+			dialled(t, d.TCPListener, 20)
+			if n := queued(d.TCPListener); n != 20 {
+				t.Errorf("%d in the queue", n)
 			}
-			defer func() { _ = c.Close() }()
-		}
-		d.Drain()
-		begin := time.Now()
-		for i := range n + 1 {
-			c, err := d.Accept()
-			if err == nil {
-				_ = c.Close()
+			d.Drain()
+			last := time.Now()
+			if n := drained(t, d, func() { <-time.After(pause); last = time.Now() }); n != 20 {
+				t.Errorf("%s, shared %v: %d of 20", name, shared, n)
 			}
-			if last := i == n; last != errors.Is(err, net.ErrClosed) {
-				t.Fatalf("connection %d of %d: %v", i, n, err)
+			if took := time.Since(last); took > d.quiet+500*time.Millisecond || pause == 0 && took < d.quiet {
+				t.Errorf("%s, shared %v: it ended %v after the last one, want %v", name, shared, took, d.quiet)
 			}
 		}
-		if took := time.Since(begin); took < d.quiet || took > 4*d.quiet+500*time.Millisecond {
-			t.Errorf("it ended %v after the last one, want %v", took, d.quiet)
-		}
+	}
+}
+
+// TestDrainWaitsAnewAfterEachConnection: a handshake that began before may end late.
+func TestDrainWaitsAnewAfterEachConnection(t *testing.T) {
+	d := newDrainable(sharing(t, "127.0.0.1:0", false), true)
+	begin := time.Now()
+	end := begin.Add(longestDrain)
+	d.end.Store(&end) // as Drain does, but hearing
+	d.wait(end)
+	late := time.AfterFunc(150*time.Millisecond, func() { dialled(t, d.TCPListener, 1) })
+	defer late.Stop()
+	if n := drained(t, d, func() {}); n != 1 || time.Since(begin) < 150*time.Millisecond+quietShared {
+		t.Errorf("%d connections, ended after %v", n, time.Since(begin))
+	}
+}
+
+// TestDrainHasAnEnd where connections come without one.
+func TestDrainHasAnEnd(t *testing.T) {
+	d := newDrainable(sharing(t, "127.0.0.1:0", false), false)
+	dialled(t, d.TCPListener, 100)
+	begin := time.Now()
+	d.Drain()
+	if n := drained(t, d, func() { <-time.After(20 * time.Millisecond) }); n > 60 || time.Since(begin) > longestDrain+500*time.Millisecond {
+		t.Errorf("%d connections in %v", n, time.Since(begin))
 	}
 }

@@ -3,31 +3,49 @@ package cli
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"fairlead/api"
+	"fairlead/api/client"
 )
+
+// readiness is what healthcheck is asked beside whether the process answers.
+type readiness struct {
+	ready bool
+	wait  time.Duration
+}
 
 func (p *program) healthcheckCommand() *cobra.Command {
 	var o sourceOptions
+	var r readiness
 	cmd := &cobra.Command{
 		Use:   "healthcheck",
 		Short: "Whether the router of this machine answers; for the image's HEALTHCHECK",
 		Long: `Asks /healthy of the admin listener at the address of the configuration (file or
-environment: flags of another process are not known here). Exit codes: 0 it answers,
-1 it does not.`,
-		Example: "  fairlead healthcheck\n  fairlead healthcheck --admin http://127.0.0.1:9000",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.healthcheck(cmd.Context(), &o) },
+environment: flags of another process are not known here). With --ready it asks /ready
+instead: whether every provider was read and the router takes connections, which is
+what a new router must say before an old one is stopped. Exit codes: 0 yes, 1 no.`,
+		Example: `  fairlead healthcheck
+  fairlead healthcheck --admin http://127.0.0.1:9000
+  fairlead healthcheck --ready --wait 60s --admin http://127.0.0.1:3036`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.healthcheck(cmd.Context(), &o, r) },
 	}
 	cmd.Flags().StringVar(&p.admin, "admin", "", "`URL` of the admin listener (default: FAIRLEAD_ADMIN, else the configuration's)")
 	cmd.Flags().StringVar(&o.config, "config", "", "configuration `file`")
+	cmd.Flags().BoolVar(&r.ready, "ready", false, "ask whether it is ready, not only whether it answers")
+	cmd.Flags().DurationVar(&r.wait, "wait", 0, "ask again for this `time` while the answer is no")
 	return cmd
 }
 
-func (p *program) healthcheck(ctx context.Context, o *sourceOptions) error {
+func (p *program) healthcheck(ctx context.Context, o *sourceOptions, r readiness) error {
 	if p.admin == "" && p.lookup("FAIRLEAD_ADMIN") == "" {
 		settings, err := p.settings(o)
 		if err != nil {
@@ -43,15 +61,63 @@ func (p *program) healthcheck(ctx context.Context, o *sourceOptions) error {
 		return err
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // below the image's own limit of 3 s, so that the reason is seen
-	defer cancel()
-	if err := asked(c.Healthy(ctx)); err != nil {
-		var f *failure
-		errors.As(err, &f)
-		return failed("if serve got its address by --admin, set FAIRLEAD_ADMIN_LISTEN instead: this command reads it too", "%s", f.message)
+	if err := r.await(ctx, c); err != nil {
+		return err
 	}
 	p.say("ok")
 	return nil
+}
+
+// await asks until the answer is yes or the time is over.
+func (r *readiness) await(ctx context.Context, c *client.Client) error {
+	end := time.NewTimer(r.wait)
+	defer end.Stop()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := r.ask(ctx, c)
+		if err == nil || r.wait <= 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return failed("", "interrupted")
+		case <-end.C:
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *readiness) ask(ctx context.Context, c *client.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // below the image's own limit of 3 s, so that the reason is seen
+	defer cancel()
+	if !r.ready {
+		return unanswered(c.Healthy(ctx))
+	}
+	answer, err := c.Ready(ctx)
+	if err != nil {
+		return unanswered(err)
+	}
+	switch answer.Status {
+	case api.ReadyOK, api.ReadyDegraded:
+		return nil
+	}
+	var phases []string
+	for _, name := range slices.Sorted(maps.Keys(answer.Phases)) {
+		phases = append(phases, name+" "+answer.Phases[name])
+	}
+	return failed("", "not ready: %s", printable(strings.Join(append([]string{strings.ReplaceAll(answer.Status, "_", " ")}, phases...), ", ")))
+}
+
+// unanswered says who did not answer, and why that may be.
+func unanswered(err error) error {
+	if err = asked(err); err == nil {
+		return nil
+	}
+	var f *failure
+	errors.As(err, &f)
+	return failed("if serve got its address by --admin, set FAIRLEAD_ADMIN_LISTEN instead: this command reads it too", "%s", f.message)
 }
 
 // reachable turns an address to listen on into one to connect to.
