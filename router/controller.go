@@ -20,6 +20,9 @@ type ControllerConfig struct {
 	// the entrypoint's rules, options or protection changed; nil prepares nothing.
 	Prepare func(*route.Entrypoint) any
 	Log     zerolog.Logger
+	// Doubt is told when a source that was lost can be reached again, and when what it
+	// holds has been brought into force; nil is not called.
+	Doubt func(on bool)
 	// Notices tells what else there is to say in views, beyond providers and health; nil
 	// is nothing. It is called whenever a view is made.
 	Notices func() []route.Diagnostic
@@ -61,6 +64,9 @@ type viewCache struct {
 
 // NewController returns a Controller with an empty table. It starts nothing.
 func NewController(cfg ControllerConfig) *Controller {
+	if cfg.Doubt == nil {
+		cfg.Doubt = func(bool) {}
+	}
 	c := &Controller{
 		cfg:       cfg,
 		snapshots: map[string]route.Snapshot{},
@@ -109,6 +115,11 @@ func (c *Controller) Swaps() (count uint64, took time.Duration) {
 func (c *Controller) take(s route.Snapshot) {
 	began := time.Now()
 	c.snapshots[s.Provider] = s
+	if c.doubtful() {
+		c.cfg.Doubt(true)
+	} else {
+		defer c.cfg.Doubt(false) // when the table is that of what was read
+	}
 	all := mergeEntrypoints(c.snapshots)
 	was := c.picture.Load()
 	next := &picture{table: was.table, entrypoints: was.entrypoints}
@@ -144,6 +155,16 @@ func (c *Controller) changed() {
 	if c.cfg.Changed != nil {
 		c.cfg.Changed()
 	}
+}
+
+// doubtful reports whether a source is back that has not been read yet.
+func (c *Controller) doubtful() bool {
+	for _, s := range c.snapshots {
+		if s.Status.Returning {
+			return true
+		}
+	}
+	return false
 }
 
 // unchanged reports whether the entrypoints are those of the current table. The

@@ -84,18 +84,22 @@ type rig struct {
 	in        chan route.Snapshot
 	log       *bytes.Buffer
 	prepared  *[]string
+	doubts    *[]string
 }
 
 // run gives a rig to a test inside a bubble.
 func run(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{health: &fakeHealth{}, upstreams: &fakeUpstreams{}, in: make(chan route.Snapshot), log: &bytes.Buffer{}, prepared: &[]string{}}
+		r := &rig{health: &fakeHealth{}, upstreams: &fakeUpstreams{}, in: make(chan route.Snapshot), log: &bytes.Buffer{}, prepared: &[]string{}, doubts: &[]string{}}
 		r.Controller = NewController(ControllerConfig{
 			Health: r.health, Upstreams: r.upstreams, Log: zerolog.New(r.log),
 			Prepare: func(e *route.Entrypoint) any {
 				*r.prepared = append(*r.prepared, e.ID)
 				return len(*r.prepared)
+			},
+			Doubt: func(on bool) {
+				*r.doubts = append(*r.doubts, fmt.Sprintf("%v at %d", on, r.Table().Generation()))
 			},
 			Providers: []route.ProviderStatus{{Name: "docker", Enabled: true, Phase: route.PhasePending}, {Name: "file"}},
 		})

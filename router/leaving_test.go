@@ -1,6 +1,7 @@
 package router
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,26 @@ func TestSharedUpstreamStaysWhileOneUserStays(t *testing.T) {
 		r.send("docker", entrypoint(t, "http_a", "a.example", backends(leaves)), entrypoint(t, "http_b", "b.example", backends(leaves)))
 		if r.upstreams.opened[0].retired == nil {
 			t.Error("both leave and nothing drains")
+		}
+	})
+}
+
+// TestDoubtLastsUntilTheTableIsInForce: from the word that a lost source can be reached
+// again until what it holds has been brought into force.
+func TestDoubtLastsUntilTheTableIsInForce(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		e := entrypoint(t, "http_a", "a.example")
+		r.send("docker", e)
+		if len(*r.doubts) != 1 || (*r.doubts)[0] != "false at 1" {
+			t.Fatalf("%v", *r.doubts)
+		}
+		returning := route.Snapshot{Provider: "docker", Entrypoints: []*route.Entrypoint{e}, Status: connected("docker")}
+		returning.Status.Returning = true
+		r.snapshot(returning)
+		r.send("file", entrypoint(t, "http_f", "f.example")) // another source says nothing about it
+		r.send("docker", entrypoint(t, "http_a", "a.example", backends(backend(9))))
+		if got := strings.Join((*r.doubts)[1:], ", "); got != "true at 1, true at 1, false at 3" {
+			t.Errorf("%s", got)
 		}
 	})
 }

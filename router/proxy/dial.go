@@ -76,6 +76,13 @@ func (u *upstream) keep(c *conn) bool {
 	return true
 }
 
+// left reports whether the upstream takes no new connections any more.
+func (u *upstream) left() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.retired
+}
+
 // dialError is a contact that failed before anything was sent.
 type dialError struct {
 	kind route.Kind
@@ -93,6 +100,12 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
 	timeout := u.backend.DialTimeout
 	if timeout <= 0 {
 		timeout = route.DefaultDialTimeout
+	}
+	if u.backend.Container != nil {
+		u.proxy.doubt.certain(ctx)
+	}
+	if u.left() { // its address may be another container's by now
+		return nil, &dialError{kind: route.KindLeaving, err: errRetired}
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -75,16 +75,17 @@ func (s *stay) forRotation(x *exchange.Exchange, r *router.Route, rot *route.Rot
 // forListener waits before a backend that never served is dialled again. The reason
 // is the client's answer when it has waited enough.
 func (s *stay) forListener(x *exchange.Exchange, r *router.Route, rot *route.Rotation, b *route.Backend) route.Reason {
+	why := route.ReasonInitializing
 	if rot.Panic {
-		return route.ReasonAllUnhealthy // its probes had their time, too
+		why = route.ReasonAllUnhealthy
 	}
 	now, limit := time.Now(), r.Entrypoint.Options.HoldFor
 	wait := s.left(limit, now)
-	if b.Check == nil && now.Sub(b.StartedAt) > limit {
-		wait = 0 // nothing probes it: it would be waited for at every request, for ever
+	if (b.Check == nil || rot.Panic) && now.Sub(b.StartedAt) > limit {
+		wait = 0 // it had its time, and would be waited for at every request, for ever
 	}
 	if wait <= 0 {
-		return route.ReasonInitializing
+		return why
 	}
 	return s.wait(x, r.Cell, rot, wait, now)
 }

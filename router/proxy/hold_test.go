@@ -263,6 +263,7 @@ func TestNewcomerThatNeverListens(t *testing.T) {
 		{"held", 300 * time.Millisecond, false, false, &route.Check{}, 503, route.ReasonInitializing, 300 * time.Millisecond},
 		{"not held", 0, false, false, &route.Check{}, 503, route.ReasonInitializing, 0},
 		{"down", time.Minute, true, false, &route.Check{}, 503, route.ReasonAllUnhealthy, 0},
+		{"down, but it has only just started", 300 * time.Millisecond, true, false, &route.Check{}, 503, route.ReasonAllUnhealthy, 300 * time.Millisecond},
 		{"never probed", time.Minute, false, false, nil, 503, route.ReasonInitializing, 0},
 		{"served before", time.Minute, false, true, &route.Check{}, 502, route.ReasonConnectRefused, newsWait},
 	} {
@@ -270,6 +271,9 @@ func TestNewcomerThatNeverListens(t *testing.T) {
 		entry := r.route("app.test", []string{address}, func(e *route.Entrypoint) { e.Options.HoldFor = tt.hold })
 		placement(entry, 0).Load.Proven.Store(tt.proven)
 		placement(entry, 0).Backend.Check = tt.check
+		if strings.Contains(tt.name, "just started") {
+			placement(entry, 0).Backend.StartedAt = time.Now()
+		}
 		entry.Cell.Load().Panic = tt.panic
 		r.start()
 		begin := time.Now()

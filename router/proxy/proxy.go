@@ -110,6 +110,7 @@ type Proxy struct {
 	outcomes Outcomes
 	unrouted route.Traffic
 	sole     soleClient
+	doubt    doubt
 	buffers  sync.Pool // *[bufferSize]byte
 	flushers sync.Pool // *lateFlush
 	fronts   sync.Pool // *served, of the front

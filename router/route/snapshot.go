@@ -30,8 +30,11 @@ type ProviderStatus struct {
 	Enabled    bool
 	Configured bool
 	Connected  bool
-	Phase      ProviderPhase
-	Since      time.Time // of the current Connected value
+	// Returning is set from the moment at which a lost source can be reached again until
+	// it has been read: what it gave before may be about to change all at once.
+	Returning bool
+	Phase     ProviderPhase
+	Since     time.Time // of the current Connected value
 	// StaleSince is since when the phase is stale, for sources that can be so while they
 	// are connected (a file whose new text is refused); zero means Since.
 	StaleSince    time.Time
