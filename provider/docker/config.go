@@ -51,6 +51,7 @@ type Config struct {
 type Provider struct {
 	cfg     Config
 	connect connector
+	knock   func(context.Context) bool // nil where there is nothing to knock at
 	self    selfFinder
 }
 
@@ -76,7 +77,7 @@ func New(cfg Config) (*Provider, error) {
 	if _, err := ep.tls(); err != nil {
 		return nil, err
 	}
-	return &Provider{cfg: cfg, connect: dialer(ep), self: systemSelf(cfg.ContainerID)}, nil
+	return &Provider{cfg: cfg, connect: dialer(ep), knock: knocker(ep), self: systemSelf(cfg.ContainerID)}, nil
 }
 
 // Name implements provider.Provider.

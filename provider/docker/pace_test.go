@@ -198,7 +198,7 @@ func inBubble(t *testing.T, setup func(*memory), test func(*bubble)) {
 			setup(m)
 		}
 		p := newProvider(t, "", nil)
-		p.connect = m.connect
+		p.connect, p.knock = m.connect, nil
 		ctx, cancel := context.WithCancel(t.Context())
 		b := &bubble{t: t, m: m, out: provider.NewMailbox()}
 		var wg sync.WaitGroup

@@ -64,6 +64,8 @@ type watcher struct {
 	failures int
 	// lostAt is when the last session ended, zero while one runs.
 	lostAt time.Time
+	// doubted is set once others were told that the lost engine can be reached again.
+	doubted bool
 	// warnedAt is when the log was last told of a loss; warned is set until it is told of
 	// the return.
 	warnedAt time.Time
@@ -72,16 +74,18 @@ type watcher struct {
 
 // session has one session and waits before the next one.
 func (w *watcher) session(ctx context.Context) {
+	w.noteReturn(ctx)
 	began := time.Now()
 	synced, err := w.connect(ctx)
 	if ctx.Err() != nil {
 		return
 	}
+	w.state.status.Returning = false
 	w.ended(synced, err, time.Now())
 	if synced && time.Since(began) >= steadyAfter {
 		w.backoff.Reset()
 	}
-	sleep(ctx, w.backoff.Next())
+	w.pause(ctx, w.backoff.Next())
 }
 
 // connect makes a connection and keeps a session on it until either ends. synced
@@ -149,7 +153,7 @@ func (w *watcher) away() bool {
 
 // resumed notes the first complete read of a session.
 func (w *watcher) resumed(now time.Time) {
-	w.failures = 0
+	w.failures, w.doubted = 0, false
 	if w.away() && w.warned {
 		w.warned = false
 		w.log.Info().Dur("away", now.Sub(w.sent.Status.Since)).Msg("engine is back, everything was read again")

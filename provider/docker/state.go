@@ -85,7 +85,7 @@ func (s *state) connected(v versions, now time.Time) {
 
 // synced notes a complete read. degraded is what is missing all the same, or nil.
 func (s *state) synced(now time.Time, degraded error) {
-	s.status.Phase, s.status.LastSync = route.PhaseReady, now
+	s.status.Phase, s.status.LastSync, s.status.Returning = route.PhaseReady, now, false
 	s.status.LastError, s.status.Hint = "", ""
 	if degraded != nil {
 		s.status.LastError, s.status.Hint = describe(degraded)

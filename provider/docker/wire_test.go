@@ -89,7 +89,7 @@ func onWire(t *testing.T, style enginetest.Style, setup func(*enginetest.Engine)
 			t.Fatal(err)
 		}
 		ep.open = e.Pipe(t)
-		w.p.connect = dialer(ep)
+		w.p.connect, w.p.knock = dialer(ep), nil
 		ctx, cancel := context.WithCancel(t.Context())
 		out := provider.NewMailbox()
 		var wg sync.WaitGroup
