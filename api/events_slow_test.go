@@ -147,17 +147,35 @@ func TestSilentWatcherIsDropped(t *testing.T) {
 	})
 }
 
+// TestQuietStreamGoesOn: a frame after a long time comes like the first one.
+func TestQuietStreamGoesOn(t *testing.T) {
+	onStage(t, func(s *stage) {
+		a := s.open("")
+		defer a.close()
+		a.next()
+		for i := range 3 {
+			go func() {
+				<-time.After(10 * time.Minute)
+				s.events.Transition(wentDown(i))
+			}()
+			if f := a.next(); f.Type != "transition" {
+				t.Fatalf("%+v", f)
+			}
+		}
+	})
+}
+
 // TestTalkingWatcherIsDropped: nothing is expected of a watcher, so nobody can make the
 // router read.
 func TestTalkingWatcherIsDropped(t *testing.T) {
-	for _, text := range []string{"hello", string(make([]byte, 10*watchReadMost))} {
+	for _, text := range []string{"hello", string(make([]byte, 1<<20))} {
 		onStage(t, func(s *stage) {
 			a := s.open("")
 			defer a.close()
 			a.next()
 			go func() { _ = a.conn.WriteMessage(websocket.TextMessage, []byte(text)) }()
 			_, _, err := a.conn.ReadMessage()
-			if !websocket.IsCloseError(err, websocket.CloseUnsupportedData, websocket.CloseMessageTooBig) {
+			if !websocket.IsCloseError(err, websocket.CloseUnsupportedData) {
 				t.Errorf("%d bytes: %v", len(text), err)
 			}
 			a.close()

@@ -15,13 +15,12 @@ import (
 
 // Limits of GET /events.
 const (
-	maxWatchers   = 200
-	watchBatch    = 64 // frames that a watcher holds at most
-	watchWrite    = 10 * time.Second
-	watchPing     = 30 * time.Second
-	watchSilence  = 75 * time.Second // without a pong: the watcher is gone
-	watchBuffer   = 64 << 10         // bytes that the kernel holds for a slow watcher
-	watchReadMost = 512              // bytes of a message; none is expected
+	maxWatchers  = 200
+	watchBatch   = 64 // frames that a watcher holds at most
+	watchWrite   = 10 * time.Second
+	watchPing    = 30 * time.Second
+	watchSilence = 75 * time.Second // without a pong: the watcher is gone
+	watchBuffer  = 64 << 10         // bytes that the kernel holds for a slow watcher
 )
 
 // watchers are the open WebSockets of a Server.
@@ -246,11 +245,10 @@ func (w *watcher) write(v any) error {
 }
 
 // listen answers pings and closes, and returns when the watcher is gone, silent, or
-// says something: nothing is expected of it.
+// says something: nothing is expected of it, and of a message no more than its head is read.
 func (w *watcher) listen() {
 	alive := func(string) error { return w.conn.SetReadDeadline(time.Now().Add(watchSilence)) }
 	_ = alive("")
-	w.conn.SetReadLimit(watchReadMost)
 	w.conn.SetPongHandler(alive)
 	if _, _, err := w.conn.NextReader(); err == nil {
 		text := websocket.FormatCloseMessage(websocket.CloseUnsupportedData, "nothing is read here")

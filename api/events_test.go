@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -135,6 +136,22 @@ func TestProviderFrames(t *testing.T) {
 		show(route.ProviderStatus{Phase: route.PhaseStale})
 		if f := a.next(); f.Provider.Phase != "stale" {
 			t.Errorf("%+v", f)
+		}
+	})
+}
+
+// TestWhatIsThereAtTheStartIsTold: a watcher may come before the first look at the view.
+func TestWhatIsThereAtTheStartIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, viewer := NewEvents(), &changing{}
+		viewer.view.Store(&router.View{Entrypoints: []router.EntrypointView{{Entrypoint: &route.Entrypoint{ID: "http_early"}}}})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = e.Run(ctx, viewer) }()
+		synctest.Wait()
+		batch, _, _ := e.after(0, keptFrames)
+		if len(batch) != 1 || batch[0].table == nil || !slices.Equal(batch[0].table.Changed, []string{"http_early"}) {
+			t.Errorf("%d frames", len(batch))
 		}
 	})
 }
@@ -315,7 +332,7 @@ func TestShutdownSaysGoingAway(t *testing.T) {
 		}()
 		s.events.Transition(wentDown(1)) // which the stuck one never reads
 		began := time.Now()
-		if err := s.stop(); err != nil || time.Since(began) > closeTimeout {
+		if err := s.stop(); err != nil || time.Since(began) > closeTimeout*3/4 {
 			t.Errorf("Serve: %v after %v", err, time.Since(began))
 		}
 		// The transition may come first.

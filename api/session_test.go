@@ -140,6 +140,9 @@ func TestLoginRefused(t *testing.T) {
 		if w := none.from(here, method, "/login", ""); w.Code != http.StatusNotFound {
 			t.Errorf("%s without users: %d", method, w.Code)
 		}
+		if w := none.from(far, method, "/login", ""); w.Code != http.StatusForbidden {
+			t.Errorf("%s of a stranger without users: %d", method, w.Code)
+		}
 	}
 }
 

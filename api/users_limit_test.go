@@ -55,6 +55,37 @@ func TestTriesFromOneAddressAreSlowed(t *testing.T) {
 	})
 }
 
+// TestLoginsThatSucceedDoNotCount: who mistypes sometimes is not slowed.
+func TestLoginsThatSucceedDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, _ := countingUsers(0)
+		for range 5 * triesPerAddress {
+			<-time.After(remembered) // what was known is forgotten, and one failure too
+			if status, _ := try(t, u, far, "ops", "x"); status != http.StatusUnauthorized {
+				t.Fatal(status)
+			}
+			if status, _ := try(t, u, far, "ops", canary); status != http.StatusOK {
+				t.Fatal(status)
+			}
+		}
+		for range triesPerAddress - 2 {
+			try(t, u, far, "ops", "x")
+		}
+		<-time.After(remembered)
+		for i := range triesPerAddress - 1 {
+			if status, _ := try(t, u, far, "ops", "x"); status != http.StatusUnauthorized {
+				t.Fatalf("try %d: %d", i, status)
+			}
+		}
+		if status, _ := try(t, u, far, "ops", canary); status != http.StatusOK {
+			t.Fatal(status)
+		}
+		if status, _ := try(t, u, far, "ops", "x"); status != http.StatusUnauthorized {
+			t.Errorf("the login that succeeded was counted: %d", status)
+		}
+	})
+}
+
 // TestWhoKnowsThePasswordIsNotSlowed: somebody who guesses behind the same proxy must
 // not lock out a program that got in within the last hour.
 func TestWhoKnowsThePasswordIsNotSlowed(t *testing.T) {

@@ -89,6 +89,7 @@ func TestBasic(t *testing.T) {
 		{"nobody", "/me", nil, false, 401, ""},
 		{"nobody, unknown path", "/nothing", nil, false, 401, ""},
 		{"a token", "/me", []string{"Authorization", "Bearer " + canary}, false, 401, ""},
+		{"a token where anybody may read", "/me", []string{"Authorization", "Bearer " + canary}, true, 401, ""},
 		{"broken", "/me", []string{"Authorization", "Basic !!"}, false, 401, ""},
 		{"huge password", "/me", basic("ops", strings.Repeat("a", MaxPassword+1)), false, 401, ""},
 		{"anonymous", "/me", nil, true, 200, "anonymous read-only"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fairlead/api"
+	"fairlead/api/client"
 	"fairlead/router"
 	"fairlead/router/route"
 )
@@ -216,5 +218,19 @@ func TestEventLines(t *testing.T) {
 		if line != want {
 			t.Errorf("%q, want %q", line, want)
 		}
+	}
+}
+
+// TestAbsenceIsSaidOnce: a router that is away for a day is one line.
+func TestAbsenceIsSaidOnce(t *testing.T) {
+	var errOut buffer
+	f := &follower{program: &program{Streams: Streams{Err: &errOut}}}
+	for range 5 {
+		f.lost(errors.New("gone"))
+	}
+	f.hello(&api.EventHello{Boot: "a"})
+	f.lost(client.ErrStopped)
+	if n := strings.Count(errOut.String(), "\n"); n != 2 || !strings.Contains(errOut.String(), "the router stops") {
+		t.Errorf("%d lines: %s", n, errOut.String())
 	}
 }
