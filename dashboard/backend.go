@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"fairlead/api"
@@ -192,6 +193,20 @@ func newStrip(probes []route.ProbeTick) strip {
 		}
 	}
 	return s
+}
+
+// Passed and Failed are the ticks as two drawings, for pages with many strips.
+func (s strip) Passed() string { return s.drawing(true) }
+func (s strip) Failed() string { return s.drawing(false) }
+
+func (s strip) drawing(ok bool) string {
+	var b strings.Builder
+	for _, t := range s.Ticks {
+		if t.OK == ok {
+			fmt.Fprintf(&b, "M%d %dh4v%dh-4z", t.X, t.Y, t.Len)
+		}
+	}
+	return b.String()
 }
 
 // tickHeight is logarithmic from 0.1 ms to 10 s: ten times as slow is a step of a fifth.

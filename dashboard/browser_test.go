@@ -20,6 +20,9 @@ import (
 // required (make ci).
 func browserPath(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("browser tests are for runs without -short")
+	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
@@ -79,7 +82,8 @@ func eventually(t *testing.T, ctx context.Context, limit time.Duration, expressi
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for time.Since(start) < limit {
-		if eval[bool](t, ctx, "!!("+expression+")") {
+		// A page in the middle of being loaded lacks things.
+		if eval[bool](t, ctx, "(() => { try { return !!("+expression+") } catch { return false } })()") {
 			return time.Since(start)
 		}
 		<-tick.C

@@ -123,9 +123,7 @@ func TestEveryLinkHoldsBehindAPathPrefix(t *testing.T) {
 			continue
 		}
 		seen[page] = true
-		for _, link := range linksOf(t, page, mount) {
-			todo = append(todo, link)
-		}
+		todo = append(todo, linksOf(t, page, mount)...)
 	}
 	if len(seen) < 60 {
 		t.Errorf("only %d addresses were found", len(seen))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 
@@ -124,7 +125,7 @@ func TestHostileTextsAreInert(t *testing.T) {
 // TestAHostileNameLeadsToItsPage: escaping must not break the way.
 func TestAHostileNameLeadsToItsPage(t *testing.T) {
 	for _, text := range hostile() {
-		if strings.ContainsAny(text, "\x00\xff") {
+		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 			continue // no label survives with these
 		}
 		d := newDashboard(hostileView(time.Now(), text), nil)

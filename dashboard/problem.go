@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -131,6 +132,30 @@ func (e *entry) segments(all []route.BackendHealth) {
 	for i, h := range order {
 		e.Segments = append(e.Segments, segment{Mark: markOf(h.State), In: h.InRotation, Name: nameOf(&h.Backend), X: i * segmentWidth})
 	}
+}
+
+// Words are what the strip says to those who do not see it: the numbers, and every
+// backend that is not simply up and in rotation.
+func (e entry) Words() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d in rotation.", e.InRotation, e.Total)
+	for _, s := range e.Segments {
+		if !s.In || s.Mark.Level != levelCalm {
+			b.WriteString(" " + s.Words() + ".")
+		}
+	}
+	return b.String()
+}
+
+// Line is the rotation below the bars, broken where a backend is not in it.
+func (e entry) Line() string {
+	var b strings.Builder
+	for _, s := range e.Segments {
+		if s.In {
+			fmt.Fprintf(&b, "M%g 17h%d", float64(s.X)-1.5, segmentWidth)
+		}
+	}
+	return b.String()
 }
 
 // Width of the strip in its own units.

@@ -22,7 +22,7 @@ func themeOf(r *http.Request) string {
 // that adds a path of its own too.
 func (d *Dashboard) setTheme(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
-	cookie := &http.Cookie{
+	cookie := &http.Cookie{ //nolint:gosec // with Secure, the browser would not send it to a listener without TLS
 		Name: themeCookie, Value: r.PostFormValue("theme"), MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: r.TLS != nil,
 	}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"fairlead/router"
 	"fairlead/router/route"
@@ -33,9 +34,13 @@ type event struct {
 type newest struct {
 	most int
 	list []event
+	cut  time.Time // what is older than this is not among them
 }
 
 func (n *newest) add(e event) {
+	if e.t.At.Before(n.cut) {
+		return
+	}
 	n.list = append(n.list, e)
 	if len(n.list) >= 4*n.most {
 		n.prune()
@@ -46,7 +51,10 @@ func (n *newest) prune() []event {
 	slices.SortStableFunc(n.list, func(a, b event) int {
 		return cmp.Or(b.t.At.Compare(a.t.At), cmp.Compare(b.t.Rev, a.t.Rev), cmp.Compare(a.id, b.id), cmp.Compare(a.name, b.name))
 	})
-	n.list = n.list[:min(len(n.list), n.most)]
+	if len(n.list) >= n.most {
+		n.list = n.list[:n.most]
+		n.cut = n.list[n.most-1].t.At
+	}
 	return n.list
 }
 

@@ -1,4 +1,6 @@
 // Counts the times on the page: how long ago, how long yet. The server's clock decides.
+import { sweep } from './patch.js';
+
 let offset = 0; // of the server's clock to this one, in ms
 
 export function setServerTime(epoch) {
@@ -11,7 +13,10 @@ export function setServerTime(epoch) {
 
 export function startClock() {
   setServerTime(document.body.dataset.now);
-  setInterval(tickTimes, 1000);
+  setInterval(() => {
+    tickTimes();
+    sweep();
+  }, 1000);
 }
 
 // tickTimes writes every time that changed.

@@ -33,27 +33,40 @@ function patchAttributes(live, fresh) {
 }
 
 function patchChildren(live, fresh) {
+  const wanted = new Set([...fresh.children].map(keyOf));
   const known = new Map();
-  for (const child of live.children) {
+  for (const child of [...live.children]) {
     const key = keyOf(child);
-    if (key) known.set(key, child);
+    if (!key) continue;
+    if (wanted.has(key)) known.set(key, child);
+    else remove(child);
   }
-  let at = live.firstChild;
+  let at = present(live.firstChild);
   for (const next of [...fresh.childNodes]) {
     const old = partner(next, at, known);
     if (old === null) {
       live.insertBefore(document.importNode(next, true), at);
       continue;
     }
-    if (old === at) at = at.nextSibling;
+    if (old === at) at = present(at.nextSibling);
     else move(live, old, at);
     patchNode(old, next);
   }
   while (at) {
-    const rest = at.nextSibling;
+    const rest = present(at.nextSibling);
     remove(at);
     at = rest;
   }
+}
+
+// present is the node, or the next one that has not gone.
+function present(node) {
+  while (node && isGone(node)) node = node.nextSibling;
+  return node;
+}
+
+function isGone(node) {
+  return node.nodeType === Node.ELEMENT_NODE && node.classList.contains('gone');
 }
 
 // partner finds the node that stands for next now: by key, or else the one whose turn it
@@ -89,15 +102,16 @@ function move(parent, node, before) {
   focused?.focus({ preventScroll: true });
 }
 
-// remove takes a node away, unless somebody is on it: then it stays, and says so, until
-// they leave.
+// remove takes a node away, unless somebody is on it: then it stays where it is, and says
+// so, until they leave (sweep).
 function remove(node) {
-  if (node.nodeType === Node.ELEMENT_NODE && node.contains(document.activeElement)) {
-    node.classList.add('gone');
-    node.addEventListener('focusout', () => setTimeout(() => {
-      if (node.classList.contains('gone') && !node.contains(document.activeElement)) node.remove();
-    }), { once: true });
-    return;
+  if (node.nodeType === Node.ELEMENT_NODE && node.contains(document.activeElement)) node.classList.add('gone');
+  else node.remove();
+}
+
+// sweep takes away what is gone and was left.
+export function sweep() {
+  for (const node of document.querySelectorAll('.gone')) {
+    if (!node.contains(document.activeElement)) node.remove();
   }
-  node.remove();
 }
