@@ -225,3 +225,25 @@ func TestSocketOfAServiceManager(t *testing.T) {
 		}
 	}
 }
+
+// TestAPassedAdminSocketIsGuarded: one that other machines reach needs the same word of
+// the operator as an address.
+func TestAPassedAdminSocketIsGuarded(t *testing.T) {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	file, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=admin exec "$@"`, "sh", os.Args[0], "serve", "--http", "127.0.0.1:0", "--file", "routes.yaml")
+	cmd.ExtraFiles, cmd.Dir = []*os.File{file}, t.TempDir()
+	cmd.Env = append(os.Environ(), "TEST_IS_THE_PROGRAM=1", "CONFIG_PATH=", "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false")
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "admin.anonymous") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -162,6 +164,62 @@ func TestRestartRefusesAndCutsNothing(t *testing.T) {
 				t.Errorf("%s after %v, connection used before: %v", r.verdict(), r.took, r.reused)
 			}
 		}
+	}
+}
+
+// TestStopAnswersHeldRequests: a request that waits for its backend's successor when the
+// router is told to stop still gets it: what the engine says is heard until the last
+// request has ended.
+func TestStopAnswersHeldRequests(t *testing.T) {
+	s := prepareSite(t)
+	s.start()
+	t.Cleanup(func() { _ = s.cmd.Process.Kill() }) // when it is over long since: nothing
+	id := s.run("app", appLabels("app"))
+	s.verified("http_app", id)
+	mustDocker(t, "stop", "-t", "1", id)
+	s.eventually(5*time.Second, "the stop is known", func() error {
+		e, err := s.entrypoint("http_app")
+		if err == nil && len(e.Backends) > 0 {
+			err = fmt.Errorf("%+v", e.Backends)
+		}
+		return err
+	})
+	held := make(chan record, 1)
+	go func() {
+		w := &wire{dial: func(ctx context.Context, network, _ string) (net.Conn, error) { return s.connect(ctx, network, s.http) }}
+		defer w.close()
+		held <- w.get("app.localhost", "/", "app", loadTimeout)
+	}()
+	s.eventually(5*time.Second, "the request is held", func() error {
+		_, body, err := s.getAdmin("/entrypoints/http_app")
+		if err == nil && !strings.Contains(string(body), `"held":1`) {
+			err = fmt.Errorf("%s", tail(string(body), 2000))
+		}
+		return err
+	})
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(5*time.Second, "it is stopping", func() error {
+		status, body, err := s.getAdmin("/ready")
+		if err == nil && status != 503 {
+			err = fmt.Errorf("%d %s", status, body)
+		}
+		return err
+	})
+	mustDocker(t, "start", id)
+	if r := <-held; !r.ok() {
+		t.Errorf("the held request: %s after %v", r.verdict(), r.took)
+	} else {
+		t.Logf("answered after %v", r.took)
+	}
+	select {
+	case err := <-s.done:
+		if err != nil {
+			t.Errorf("the router ended with %v\n%s", err, tail(s.log.String(), 4000))
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the router did not end within 20 s")
 	}
 }
 

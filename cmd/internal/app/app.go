@@ -72,7 +72,7 @@ type App struct {
 func New(cfg Config) (*App, error) {
 	s := &cfg.Settings
 	if s.Admin.Listen != "" {
-		if err := api.CheckBind(s.Admin.Listen, len(s.Admin.Users) > 0, s.Admin.Anonymous == "read-only"); err != nil {
+		if err := checkAdmin(s, s.Admin.Listen); err != nil {
 			return nil, err
 		}
 	}
@@ -139,44 +139,48 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.announce(front, admin, scraped)
 	alive := context.WithoutCancel(ctx)
+	probing, stopProbing := context.WithCancel(alive)
 	core, stopCore := context.WithCancel(alive)
 	serving, stopServing := context.WithCancel(alive)
 	asking, stopAsking := context.WithCancel(alive)
+	defer stopProbing()
 	defer stopCore()
 	defer stopServing()
 	defer stopAsking()
-	var inner, outer crew // outer: the admin listener, which answers until the others have ended
-	outer.log, inner.log = a.log, a.log
-	outer.broken, inner.broken = make(chan struct{}, 1), make(chan struct{}, 1)
-	a.startObservers(asking, &outer, scraped)
+	// outer is what answers until the others have ended: the admin listener.
+	fronts, inner, outer := newCrew(a.log), newCrew(a.log), newCrew(a.log)
+	a.startObservers(asking, outer, scraped)
 	if admin != nil {
 		outer.start(asking, "events", func(ctx context.Context) error { return a.events.Run(ctx, a.controller) })
 		outer.start(asking, "admin listener", func(ctx context.Context) error { return a.admin.Serve(ctx, admin) })
 	}
-	a.startCore(core, &inner)
+	inner.start(probing, "health engine", a.engine.Run)
+	a.startCore(core, inner)
 	a.accepting.Store(front == nil) // nothing to wait for
 	if front != nil {
-		inner.start(serving, "http listener", func(ctx context.Context) error { return a.serveHTTP(ctx, front) })
+		fronts.start(serving, "http listener", func(ctx context.Context) error { return a.serveHTTP(ctx, front) })
 	}
 	select {
 	case <-ctx.Done():
+	case <-fronts.broken:
 	case <-inner.broken:
 	case <-outer.broken:
 	}
 	a.leave()
 	stopServing() // the data plane waits for shutdownDelay, too
 	a.delay()
+	stopProbing()
+	err = fronts.wait() // held requests wait for what providers have to say
 	stopCore()
-	err = inner.wait()
+	err = errors.Join(err, inner.wait())
 	stopAsking()
 	return a.goodbye(errors.Join(err, outer.wait()))
 }
 
-// startCore starts what works behind the listeners: health engine, controller,
-// providers.
+// startCore starts what works behind the listeners beside the health engine:
+// controller, providers.
 func (a *App) startCore(ctx context.Context, c *crew) {
 	snapshots := make(chan route.Snapshot)
-	c.start(ctx, "health engine", a.engine.Run)
 	c.start(ctx, "traffic recorder", a.traffic.Run)
 	c.start(ctx, "controller", func(ctx context.Context) error { return a.controller.Run(ctx, snapshots) })
 	for _, p := range a.providers {

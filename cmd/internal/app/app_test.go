@@ -325,10 +325,6 @@ func TestLevelsByComponent(t *testing.T) {
 	}
 }
 
-func newCrew(log io.Writer) *crew {
-	return &crew{log: zerolog.New(log), broken: make(chan struct{}, 1)}
-}
-
 func TestAPartThatFailsBreaksTheCrew(t *testing.T) {
 	boom := errors.New("boom")
 	var nothing []int
@@ -340,7 +336,7 @@ func TestAPartThatFailsBreaksTheCrew(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log buffer
-			c := newCrew(&log)
+			c := newCrew(zerolog.New(&log))
 			ctx, cancel := context.WithCancel(t.Context())
 			c.start(ctx, "engine", part)
 			c.start(ctx, "engine", part)
@@ -362,7 +358,7 @@ func TestAPartThatFailsBreaksTheCrew(t *testing.T) {
 
 func TestAPartThatEndsWithItsContextIsFine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrew(io.Discard)
+		c := newCrew(zerolog.Nop())
 		ctx, cancel := context.WithCancel(t.Context())
 		c.start(ctx, "late", func(ctx context.Context) error { <-ctx.Done(); return errors.New("cut") })
 		c.start(ctx, "fine", func(ctx context.Context) error { <-ctx.Done(); return nil })
@@ -416,7 +412,7 @@ func TestAProviderThatEndsDoesNotEndTheRouter(t *testing.T) {
 	}
 	a.providers = append(a.providers, failing{"odd"})
 	ctx, cancel := context.WithCancel(t.Context())
-	c := newCrew(&log)
+	c := newCrew(zerolog.New(&log))
 	a.startCore(ctx, c)
 	deadline := time.After(20 * time.Second)
 	for !strings.Contains(log.String(), "the provider ended") {

@@ -21,6 +21,8 @@ type crew struct {
 	errs []error
 }
 
+func newCrew(log zerolog.Logger) *crew { return &crew{log: log, broken: make(chan struct{}, 1)} }
+
 // start runs one part. A part that ends before its context does, or panics, breaks
 // the crew: the router stops rather than go on with a part missing.
 func (c *crew) start(ctx context.Context, name string, run func(context.Context) error) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"fairlead/api"
+	"fairlead/cmd/internal/config"
 	"fairlead/provider/docker"
 )
 
@@ -41,8 +43,15 @@ func (a *App) bind(ctx context.Context) (front *door, admin *net.TCPListener, er
 	}
 	if admin = sockets.admin; admin == nil {
 		admin, err = listen(ctx, s.Admin.Listen, "admin", "--admin", "admin.listen")
+	} else {
+		err = checkAdmin(s, admin.Addr().String())
 	}
 	return front, admin, err
+}
+
+// checkAdmin refuses an address of the admin listener that others could read from.
+func checkAdmin(s *config.Config, address string) error {
+	return api.CheckBind(address, len(s.Admin.Users) > 0, s.Admin.Anonymous == "read-only")
 }
 
 func listen(ctx context.Context, address, what, flag, setting string) (*net.TCPListener, error) {

@@ -17,7 +17,7 @@ type Config struct {
 	Labels          Labels        `key:"labels"`
 	Providers       Providers     `key:"providers"`
 	Proxy           Proxy         `key:"proxy"`
-	ShutdownDelay   time.Duration `key:"shutdownDelay" min:"0s" max:"1h" doc:"Time between the signal to stop and closing the listeners; /ready answers 503 in it."`
+	ShutdownDelay   time.Duration `key:"shutdownDelay" min:"0s" max:"1h" doc:"Time between the signal to stop and closing the listeners; in it /ready answers 503, and each answer ends its connection."`
 	ShutdownTimeout time.Duration `key:"shutdownTimeout" min:"1ms" max:"1h" doc:"Time that requests in flight get at a stop; tunnels get half of it. Above 8s raise the container's stop_grace_period too."`
 	HealthCheck     HealthCheck   `key:"healthCheck"`
 	Certificates    Certificates  `key:"certificates"`
