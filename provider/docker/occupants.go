@@ -95,7 +95,7 @@ func (s *state) contest(r *record, key addressKey, owner string, seated bool, no
 	if !s.interesting(r) {
 		return idle
 	}
-	return immediately // what is known of its end must not wait for anything either
+	return atOnce
 }
 
 // keysOn returns the container's addresses on a network, given by id or name.

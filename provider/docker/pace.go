@@ -37,10 +37,8 @@ func (p *pace) note(level urgency, now time.Time) {
 			p.first = now
 		}
 		p.last = now
-	case atOnce:
+	case atOnce, immediately:
 		p.remove(now)
-	case immediately:
-		p.remove(now.Add(-removalWait))
 	}
 	p.announced = true
 }

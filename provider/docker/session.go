@@ -285,7 +285,7 @@ func (s *session) takeSeating(a seating) {
 	case a.err == nil:
 		now := time.Now()
 		s.pace.settle(state.occupied(a, now), now)
-		s.pace.hurry(now)
+		s.pace.hurry(now) // what is known of an end must not wait for anything now
 	case errors.Is(a.err, errDenied):
 		state.noOccupants = true
 		s.pace.settle(soon, time.Now()) // the status says so

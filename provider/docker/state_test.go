@@ -262,3 +262,13 @@ func TestConnectedNetworkKeepsTheChosenAddress(t *testing.T) {
 		})
 	}
 }
+
+// Two containers that both claim an address: the loser's removal waits for nothing.
+func TestContestedAddressWaitsForNothing(t *testing.T) {
+	var p pace
+	now := time.Now()
+	p.settle(immediately, now)
+	if at := p.deadline(true); at.After(now) {
+		t.Errorf("it waits %v", at.Sub(now))
+	}
+}

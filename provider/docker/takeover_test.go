@@ -81,6 +81,7 @@ func TestTakenAddressIsLeftAtTheStartWhereOccupantsAreHidden(t *testing.T) {
 			}
 			address := w.e.Address("old", "bridge")
 			w.e.StartTakes(190 * time.Millisecond)
+			w.e.Delay(enginetest.Inspect, 5*time.Millisecond) // one that is sent at the start comes too late
 			silence(w.e)
 			w.e.Stop("old")
 			w.e.Create(enginetest.Container{Name: "next"})
@@ -231,5 +232,55 @@ func TestInspectThatIsFasterThanTheDisconnect(t *testing.T) {
 			w.after(lag + removalWait)
 			w.is("http_a", "a="+w.e.Address("a", "edge")+":80(present)")
 		})
+	}
+}
+
+// A removal that waits a moment for additions goes out when an address is given out.
+func TestConnectDoesNotFindARemovalWaiting(t *testing.T) {
+	for _, blind := range []bool{false, true} {
+		onWire(t, enginetest.Docker20, func(e *enginetest.Engine) {
+			threeSites(e)
+			if blind {
+				e.Deny(enginetest.Networks, enginetest.Occupants)
+			}
+		}, func(w *wire) {
+			address := w.e.Address("a", "bridge")
+			w.e.Delay(enginetest.Inspect, 50*time.Millisecond)
+			w.e.StartTakes(3 * time.Millisecond)
+			w.e.Create(enginetest.Container{Name: "next"})
+			w.e.SetHealth("b", "") // is being asked about
+			w.after(5 * time.Millisecond)
+			w.e.Suppress("disconnect", true)
+			w.e.Die("a", 1)
+			w.after(time.Millisecond)
+			go w.e.Start("next")
+			w.after(time.Millisecond)
+			if w.e.Address("next", "bridge") != address {
+				t.Fatal("the fake did not reuse the address")
+			}
+			if routed(w.last(), "a", address) {
+				t.Errorf("blind %v: 1 ms after the connect: %s", blind, describeSnapshot(w.last()))
+			}
+			w.after(time.Second)
+		})
+	}
+}
+
+// An inspect that was sent after the question about the network, and whose answer is not
+// there yet, excuses nobody.
+func TestOccupantsCountWhileAnInspectIsUnderWay(t *testing.T) {
+	now := time.Now()
+	s := testState()
+	r := s.get("a", containerAt("a", "10.0.0.2", now).Labels)
+	r.launch(now)
+	s.answered("a", containerAt("a", "10.0.0.2", now), nil, now)
+	at := seating{network: "id-edge", occupants: map[string]string{"10.0.0.2": "b"}, asked: now.Add(time.Second)}
+	r.launch(now.Add(2 * time.Second))
+	if s.occupied(at, now) != atOnce || r.leaving == nil {
+		t.Error("the container keeps an address that is another one's")
+	}
+	r.leaving, r.inFlight = nil, false
+	if s.occupied(at, now) != idle || r.leaving != nil {
+		t.Error("an older answer about the network counts more than the container's own")
 	}
 }
