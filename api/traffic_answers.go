@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"fairlead/router"
 	"fairlead/router/route"
@@ -191,12 +190,4 @@ func newTicks(in []route.ProbeTick) []Tick {
 		out[i] = Tick{At: epochOrZero(t.At), OK: t.OK, Kind: known(t.Kind), DurationMS: fraction(t.Duration)}
 	}
 	return out
-}
-
-// span is used where a minute counts in an entity tag.
-func (m *TrafficMinute) span() time.Duration {
-	if m.Requests > 0 || m.Span == 0 {
-		return m.Span
-	}
-	return time.Minute // what the span is does not show without requests
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"time"
 
 	"fairlead/router/route"
@@ -71,13 +72,29 @@ func (s *series) add(m *measure) {
 }
 
 // each calls yield for every step, oldest first.
-func (s *series) each(yield func(*measure)) { eachMeasure(s.data, yield) }
+func (s *series) each(yield func(*measure)) {
+	for data := s.data; len(data) > 0; {
+		var values [measureFields]uint64
+		data = addMeasure(&values, data)
+		var m measure
+		m.set(&values)
+		yield(&m)
+	}
+}
 
 // minute sums up the last minute.
-func (s *series) minute() (sum route.TrafficCounts) {
-	eachMeasure(s.data[s.recent:], func(m *measure) { sum = plus(&sum, &m.counts) })
-	return sum
+func (s *series) minute() route.TrafficCounts {
+	var sum [measureFields]uint64
+	for data := s.data[s.recent:]; len(data) > 0; {
+		data = addMeasure(&sum, data)
+	}
+	var m measure
+	m.set(&sum)
+	return m.counts
 }
+
+// quiet reports whether the last minute is empty.
+func (s *series) quiet() bool { return s == nil || s.idle >= trafficMinutes }
 
 func appendMeasure(data []byte, m *measure) []byte {
 	values := m.values()
@@ -96,21 +113,16 @@ func appendMeasure(data []byte, m *measure) []byte {
 	return data
 }
 
-func eachMeasure(data []byte, yield func(*measure)) {
-	for len(data) > 0 {
-		set, n := binary.Uvarint(data)
+// addMeasure adds the first step in data and returns what comes after it.
+func addMeasure(sum *[measureFields]uint64, data []byte) []byte {
+	set, n := binary.Uvarint(data)
+	data = data[n:]
+	for ; set != 0; set &= set - 1 {
+		v, n := binary.Uvarint(data)
+		sum[bits.TrailingZeros64(set)] += v
 		data = data[n:]
-		var values [measureFields]uint64
-		for i := range values {
-			if set>>i&1 != 0 {
-				values[i], n = binary.Uvarint(data)
-				data = data[n:]
-			}
-		}
-		var m measure
-		m.set(&values)
-		yield(&m)
 	}
+	return data
 }
 
 // measureSize is the length of the first step in data.

@@ -30,8 +30,8 @@ func (s *Server) liveTag(view *router.View, page []*router.EntrypointView) (sum 
 // appendLive writes the numbers of an entrypoint and of its backends.
 func (r *TrafficRecorder) appendLive(b []byte, view *router.View, v *router.EntrypointView) []byte {
 	if v.Traffic != nil {
-		counts, minute := v.Traffic.Counts(), r.EntrypointMinute(v.Entrypoint.ID)
-		b = appendMinute(appendCounts(b, &counts), &minute)
+		counts := v.Traffic.Counts()
+		b = appendInts(appendCounts(b, &counts), r.stamp(v.Entrypoint.ID, nil))
 	}
 	if cell := cellOf(view, v); cell != nil {
 		b = appendInts(b, cell.InFlight.Load(), cell.Held.Load())
@@ -42,8 +42,8 @@ func (r *TrafficRecorder) appendLive(b []byte, view *router.View, v *router.Entr
 			continue
 		}
 		b = appendInts(b, load.InFlight.Load(), load.Tunnels.Load(), int64(load.Requests.Load()))
-		counts, minute := load.Traffic.Counts(), r.BackendMinute(v.Entrypoint.ID, load)
-		b = appendMinute(appendCounts(b, &counts), &minute)
+		counts := load.Traffic.Counts()
+		b = appendInts(appendCounts(b, &counts), r.stamp(v.Entrypoint.ID, load))
 	}
 	return b
 }
@@ -56,10 +56,26 @@ func appendCounts(b []byte, c *route.TrafficCounts) []byte {
 	return b
 }
 
-// appendMinute writes a minute: nothing but zeros while nothing was sampled, and one
-// number of its own kind when there were no requests.
-func appendMinute(b []byte, m *TrafficMinute) []byte {
-	return appendInts(b, int64(m.span()), int64(m.Requests), int64(m.Errors), int64(m.P50), int64(m.P99))
+// stamp changes with the last minute of an entrypoint, or of a backend: with every
+// sample while there is traffic in it, and not at all while there is none.
+func (r *TrafficRecorder) stamp(id string, load *route.Load) int64 {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var s *series
+	switch e := r.entries[id]; {
+	case e == nil:
+	case load == nil:
+		s = e.series
+	case e.backends[load] != nil:
+		s = e.backends[load].series
+	}
+	if s.quiet() {
+		return min(int64(r.samples), 1) // whether there was a sample at all
+	}
+	return int64(r.samples) + 1
 }
 
 func appendInts(b []byte, values ...int64) []byte {
