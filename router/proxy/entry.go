@@ -142,7 +142,7 @@ func originForm(raw string, major int) (string, error) {
 // route finds the route of an exchange, runs its filters and forwards it.
 func (p *Proxy) route(x *exchange.Exchange) {
 	p.setClient(x)
-	var held stay
+	held := stay{ended: p.holds.ended}
 	defer held.leave()
 	r, reason := p.match(x, &held)
 	if reason != route.ReasonNone {

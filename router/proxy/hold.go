@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"sync"
 	"time"
 
 	"fairlead/router"
@@ -20,11 +21,22 @@ const (
 	newsWait = 500 * time.Millisecond
 )
 
+// holds ends the waiting of all requests when the router stops: an answer with a reason
+// in time is better than a cut.
+type holds struct {
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (h *holds) end() { h.once.Do(func() { close(h.ended) }) }
+
 // stay is one request's waiting for a backend. It has a place among the held
 // requests of one entrypoint from its first wait until a backend answers.
 type stay struct {
 	since time.Time // zero before the first wait
 	cell  *route.RotationCell
+	// ended is closed when the router stops and nobody may wait any more.
+	ended <-chan struct{}
 }
 
 // leave gives the place back.
@@ -53,8 +65,21 @@ func (s *stay) enter(cell *route.RotationCell, now time.Time) bool {
 	return true
 }
 
+// over reports whether the router stops and nobody may wait any more.
+func (s *stay) over() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // left is what remains of a limit that began with the first wait.
 func (s *stay) left(limit time.Duration, now time.Time) time.Duration {
+	if s.over() {
+		return 0
+	}
 	if s.since.IsZero() {
 		return limit
 	}
@@ -95,7 +120,7 @@ func (s *stay) forListener(x *exchange.Exchange, r *router.Route, rot *route.Rot
 func (s *stay) forNews(x *exchange.Exchange, cell *route.RotationCell, rot *route.Rotation, limit time.Duration) bool {
 	for end := time.Now().Add(limit); cell.Load() == rot; {
 		now := time.Now()
-		if left := end.Sub(now); left <= 0 || s.wait(x, cell, rot, left, now) != route.ReasonNone {
+		if left := end.Sub(now); left <= 0 || s.over() || s.wait(x, cell, rot, left, now) != route.ReasonNone {
 			return false
 		}
 	}
@@ -117,6 +142,7 @@ func (s *stay) wait(x *exchange.Exchange, cell *route.RotationCell, rot *route.R
 	select {
 	case <-changed:
 	case <-timer.C:
+	case <-s.ended: // it is asked again, and has no time left
 	case <-x.Context.Done():
 		return route.ReasonClientGone
 	}

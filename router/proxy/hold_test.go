@@ -421,3 +421,22 @@ func TestReinstatedUpstream(t *testing.T) {
 		c.end()
 	})
 }
+
+// TestHeldRequestIsAnsweredBeforeTheRouterStops: with a reason, not by the cut.
+func TestHeldRequestIsAnsweredBeforeTheRouterStops(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Timeouts.ShutdownTimeout = time.Second })
+	entry := r.route("app.test", nil, func(e *route.Entrypoint) { e.Options.HoldFor = time.Minute })
+	entry.Cell.Store(emptied(route.ReasonRetained, 0))
+	r.start()
+	done := r.inBackground("GET", "app.test", "/")
+	eventually(t, "the request is held", func() bool { return entry.Cell.Held.Load() == 1 })
+	r.stop()
+	a := <-done
+	if a.err != nil {
+		t.Fatal(a.err)
+	}
+	wantReason(t, a.res, 503, route.ReasonRetained)
+	if a.res.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+}

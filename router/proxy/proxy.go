@@ -111,6 +111,7 @@ type Proxy struct {
 	unrouted route.Traffic
 	sole     soleClient
 	doubt    doubt
+	holds    holds
 	buffers  sync.Pool // *[bufferSize]byte
 	flushers sync.Pool // *lateFlush
 	fronts   sync.Pool // *served, of the front
@@ -122,6 +123,7 @@ const bufferSize = 32 << 10
 // New returns a proxy; it starts nothing.
 func New(cfg Config) *Proxy {
 	p := &Proxy{cfg: cfg.withDefaults(), tables: cfg.Tables, outcomes: cfg.Outcomes}
+	p.holds.ended = make(chan struct{})
 	p.buffers.New = func() any { return new([bufferSize]byte) }
 	p.flushers.New = func() any { return newLateFlush() }
 	p.fronts.New = func() any { return newServed(p) }

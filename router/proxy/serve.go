@@ -93,6 +93,8 @@ func (p *Proxy) shutDown(ctx context.Context, server *server) error {
 	limit := p.cfg.Timeouts.ShutdownTimeout
 	tunnels := time.AfterFunc(limit/2, server.tunnels.closeAll)
 	defer tunnels.Stop()
+	held := time.AfterFunc(limit*3/4, p.holds.end)
+	defer held.Stop()
 	server.clients.settle(ctx, limit/8)
 	server.clients.closeUnused()
 	err := server.Shutdown(ctx)
