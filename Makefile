@@ -15,10 +15,10 @@ TESTENV     := $(if $(HAVE_CC),CGO_ENABLED=1,)
 FUZZTIME    ?= 15s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race cover fuzz bench lint check ci demo image up down e2e fmt
+.PHONY: help build test race cover fuzz bench lint check ci demo image up down e2e fmt screenshots
 
 help: ## this text
-	@awk -F':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the static binary, bin/fairlead
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='$(LDFLAGS)' -o $(BIN) ./cmd/fairlead
@@ -39,6 +39,9 @@ fuzz: ## every fuzz target for FUZZTIME each (default 15s)
 
 bench: ## benchmarks, peers in the same run
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime 1s $(PKGS)
+
+screenshots: ## pictures of every page of the dashboard in docs/images (needs Chromium)
+	FAIRLEAD_REQUIRE_BROWSER=1 $(GO) test -count=1 -run TestScreenshots ./dashboard -screenshots "$(CURDIR)/docs/images"
 
 fmt: ## format the source
 	gofmt -w $$(git ls-files '*.go')

@@ -50,14 +50,6 @@ func newBrowser(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Con
 	return ctx
 }
 
-// within bounds the steps of a test.
-func within(t *testing.T, ctx context.Context, d time.Duration) context.Context {
-	t.Helper()
-	bounded, cancel := context.WithTimeout(ctx, d)
-	t.Cleanup(cancel)
-	return bounded
-}
-
 func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(ctx, steps...); err != nil {

@@ -166,7 +166,7 @@ func curve(values []float64, top float64) string {
 		}
 		b.WriteByte(letter)
 		point(&b, place(i, len(values)), chartHeight*(1-v/top))
-		if letter == 'M' && (i+1 == len(values) || math.IsNaN(values[i+1])) {
+		if rest := values[i+1:]; letter == 'M' && (len(rest) == 0 || math.IsNaN(rest[0])) {
 			b.WriteString("h1") // a point alone
 		}
 	}

@@ -111,7 +111,7 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%d h", hours)
 	case hours > 0:
 		return fmt.Sprintf("%d h %d min", hours, minutes)
-	case minutes >= 10:
+	case minutes >= 10 || minutes > 0 && seconds == 0:
 		return fmt.Sprintf("%d min", minutes)
 	case minutes > 0:
 		return fmt.Sprintf("%d min %d s", minutes, seconds)

@@ -41,7 +41,7 @@ export function span(ms) {
   if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
   if (hours >= 10 || (hours > 0 && minutes === 0)) return `${hours} h`;
   if (hours > 0) return `${hours} h ${minutes} min`;
-  if (minutes >= 10) return `${minutes} min`;
+  if (minutes >= 10 || (minutes > 0 && seconds === 0)) return `${minutes} min`;
   if (minutes > 0) return `${minutes} min ${seconds} s`;
   return `${seconds} s`;
 }
