@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ var (
 	// inline is a command in the middle of a sentence.
 	inline = regexp.MustCompile("`(fairlead [^`]+)`")
 	// ours is an invocation of the program within a line.
-	ours = regexp.MustCompile(`(?:^|[ /])fairlead ((?:[a-z]|--)[^|&;#]*)`)
+	ours = regexp.MustCompile(`(?m)(?:^|[ /])fairlead(?::\w+)? ((?:[a-z]|--)[^|&;#\n>]*)`)
 )
 
 // documentedCommands are all of them: indented or fenced lines of pages, comments of
@@ -39,6 +40,10 @@ func documentedCommands(t *testing.T) []documented {
 	}
 	for _, page := range pages(t) {
 		text, inFence := read(t, page), false
+		for _, script := range fenced(text, "sh") { // whole: its lines need not be commands by themselves
+			list = append(list, documented{page, script})
+			text = strings.Replace(text, script, "", 1)
+		}
 		for line := range strings.Lines(text) {
 			if strings.HasPrefix(strings.TrimSpace(line), "```") {
 				inFence = !inFence
@@ -81,22 +86,30 @@ func TestDocumentedCommandsParse(t *testing.T) {
 		if out, err := exec.CommandContext(t.Context(), shell, "-n", "-c", placeholders.Replace(c.line)).CombinedOutput(); err != nil {
 			t.Errorf("%s: %s is no command line: %v %s", c.where, c.line, err, out)
 		}
-		m := ours.FindStringSubmatch(c.line)
-		if m == nil || strings.HasPrefix(m[1], "whoami") || strings.HasPrefix(c.line, "docker build") || strings.HasPrefix(c.line, "podman build") {
+		if strings.HasPrefix(c.line, "docker build") || strings.HasPrefix(c.line, "podman build") {
 			continue
 		}
-		asked++
-		words := strings.Fields(m[1])
-		var out bytes.Buffer
-		code := cli.Main(t.Context(), append(words, "--help"), cli.Streams{In: &out, Out: &out, Err: &out})
-		// Asked for help about a word that it does not know, the program helps in general.
-		about := regexp.MustCompile(`fairlead ` + regexp.QuoteMeta(words[0]) + `( |\n)`)
-		if code != 0 || !strings.HasPrefix(words[0], "-") && !about.MatchString(out.String()) {
-			t.Errorf("%s: fairlead %s: exit %d\n%s", c.where, m[1], code, out.String())
+		for _, m := range ours.FindAllStringSubmatch(c.line, -1) {
+			if words := strings.Fields(m[1]); words[0] != "whoami" {
+				asked++
+				known(t, c.where, words)
+			}
 		}
 	}
 	if len(list) < 40 || asked < 20 {
 		t.Errorf("only %d commands, %d of them ours", len(list), asked)
+	}
+}
+
+// known asks the program for help about a command with its flags.
+func known(t *testing.T, where string, words []string) {
+	t.Helper()
+	var out bytes.Buffer
+	code := cli.Main(t.Context(), append(slices.Clone(words), "--help"), cli.Streams{In: &out, Out: &out, Err: &out})
+	// Asked for help about a word that it does not know, the program helps in general.
+	about := regexp.MustCompile(`fairlead ` + regexp.QuoteMeta(words[0]) + `( |\n)`)
+	if code != 0 || !strings.HasPrefix(words[0], "-") && !about.MatchString(out.String()) {
+		t.Errorf("%s: fairlead %s: exit %d\n%s", where, strings.Join(words, " "), code, out.String())
 	}
 }
 
