@@ -130,11 +130,16 @@ func collector(v *router.View) *Collector {
 	})
 }
 
-// scrape asks a handler as Prometheus does, without ours of the runtime.
+// scrape asks a collector as Prometheus does.
 func scrape(t *testing.T, c *Collector) string {
 	t.Helper()
+	return scrapeOf(t, c.Handler(zerolog.Nop()))
+}
+
+func scrapeOf(t *testing.T, h http.Handler) string {
+	t.Helper()
 	w := httptest.NewRecorder()
-	c.Handler(zerolog.Nop()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 	if w.Code != http.StatusOK {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
 	"fairlead/healthcheck"
@@ -71,11 +73,13 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- controller.Run(ctx, in) }()
-		c := New(Config{Viewer: controller, Unrouted: plane.Unrouted(), Swaps: controller.Swaps})
+		r := prometheus.NewRegistry() // without the runtime, which takes longer than all of ours
+		r.MustRegister(New(Config{Viewer: controller, Unrouted: plane.Unrouted(), Swaps: controller.Swaps}))
+		h := promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 		show := func(s route.Snapshot) []string {
 			in <- s
 			synctest.Wait()
-			return names(scrape(t, c))
+			return names(scrapeOf(t, h))
 		}
 
 		first := show(snapshot(1, 0))
@@ -91,11 +95,11 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 			few := show(snapshot(1, 0))
 			late.Load.Traffic.Note(200, time.Minute)
 			late.Load.InFlight.Add(-1)
-			if again := names(scrape(t, c)); !slices.Equal(few, again) {
+			if again := names(scrapeOf(t, h)); !slices.Equal(few, again) {
 				t.Fatalf("a late answer changes the series")
 			}
 		}
-		last := slices.DeleteFunc(names(scrape(t, c)), func(name string) bool { return strings.Contains(name, "_duration_seconds") })
+		last := slices.DeleteFunc(names(scrapeOf(t, h)), func(name string) bool { return strings.Contains(name, "_duration_seconds") })
 		first = slices.DeleteFunc(first, func(name string) bool { return strings.Contains(name, "_duration_seconds") })
 		if !slices.Equal(first, last) {
 			t.Errorf("%d series at the beginning, %d at the end", len(first), len(last))
