@@ -95,6 +95,12 @@ func newExample(t *testing.T, name string, override map[string]map[string]any, m
 	if err != nil {
 		t.Fatal(err)
 	}
+	return exampleIn(t, dir, name, override, more...)
+}
+
+// exampleIn is newExample for the compose file of any directory.
+func exampleIn(t *testing.T, dir, name string, override map[string]map[string]any, more ...string) *example {
+	t.Helper()
 	e := &example{
 		site: &site{t: t, http: freePort(t), admin: freePort(t), log: &logBuffer{}, prefix: "sozune"},
 		name: name, dir: dir,

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fairlead/cmd/internal/cli"
+	"fairlead/deploy/console"
 )
 
 // asProgram makes this test binary the program, for pages that call it from a shell.
@@ -119,7 +120,7 @@ func (s *shell) demo() {
 }
 
 // follow runs commands in order. One that shows something is repeated until it shows it.
-func (s *shell) follow(steps []Step) {
+func (s *shell) follow(steps []console.Step) {
 	s.t.Helper()
 	for _, step := range steps {
 		if len(step.Want) == 0 {
@@ -162,7 +163,7 @@ func (s *shell) eventually(what string, ok func() error) {
 // the program; deploy/e2e follows the second half.
 func TestTutorialWithoutDocker(t *testing.T) {
 	page, _, found := strings.Cut(read(t, "docs/tutorial/first-route.md"), "\n## With Docker\n")
-	steps := Steps(page)
+	steps := console.Steps(page)
 	if !found || len(steps) < 6 || steps[0].Line != "make demo" {
 		t.Fatalf("the tutorial has the steps %+v", steps)
 	}
@@ -178,7 +179,7 @@ func TestTutorialWithoutDocker(t *testing.T) {
 func TestPagesWithConsoleBlocks(t *testing.T) {
 	var s *shell
 	for _, page := range pages(t) {
-		steps := Steps(read(t, page))
+		steps := console.Steps(read(t, page))
 		if len(steps) == 0 || strings.HasPrefix(page, "docs/tutorial/") {
 			continue
 		}
@@ -217,21 +218,4 @@ func fileName(block string) (string, bool) {
 	first, ok := strings.CutPrefix(first, "# ")
 	name, _, _ := strings.Cut(first, ":")
 	return name, ok && strings.Contains(name, ".") && !strings.ContainsAny(name, "/ ")
-}
-
-// TestChecksOfOutput: what may differ, and what may not.
-func TestChecksOfOutput(t *testing.T) {
-	step := Steps("text\n```console\n$ show\nA  127.0.0.1:80  up for 8s\n...\n  at 10:09:25 UTC, 5 probes in a row\n```\n")[0]
-	for out, good := range map[string]bool{
-		"A 127.0.0.1:41079 up for 1 min 2 s\nmore\nat 00:00:00.123 UTC, 17 probes in a row\nend": true,
-		"A 10.0.0.7:80 up for 8s at 10:09:25 UTC, 5 probes in a row":                             true,
-		"A 127.0.0.1:80 down for 8s\nat 10:09:25 UTC, 5 probes in a row":                         false,
-		"at 10:09:25 UTC, 5 probes in a row\nA 127.0.0.1:80 up for 8s":                           false,
-		"A 127.0.0.1:80 up for 8s": false,
-		"":                         false,
-	} {
-		if err := step.Check(out); (err == nil) != good {
-			t.Errorf("%q: %v", out, err)
-		}
-	}
 }

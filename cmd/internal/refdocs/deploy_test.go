@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"fairlead/cmd/internal/config"
+	"fairlead/deploy/console"
 	"fairlead/provider/label"
 	"fairlead/router/route"
 )
@@ -87,7 +88,7 @@ func read(t *testing.T, path string) string {
 }
 
 // fenced are the blocks of a page that are marked with a language.
-func fenced(text, language string) []string { return blocks(text, language) }
+func fenced(text, language string) []string { return console.Blocks(text, language) }
 
 // TestComposeLabelsAreValid judges every service of every compose file as a router would.
 func TestComposeLabelsAreValid(t *testing.T) {

@@ -1,4 +1,6 @@
-package refdocs
+// Package console reads the console blocks of pages: the commands that a reader is told
+// to run, and what the reader then sees. Tests follow the pages with it.
+package console
 
 import (
 	"fmt"
@@ -18,7 +20,7 @@ type Step struct {
 // command, those below it are its output, and "..." stands for lines that are left out.
 func Steps(text string) []Step {
 	var list []Step
-	for _, block := range blocks(text, "console") {
+	for _, block := range Blocks(text, "console") {
 		for line := range strings.Lines(block) {
 			line = strings.TrimRight(line, "\n")
 			if command, ok := strings.CutPrefix(line, "$ "); ok {
@@ -42,8 +44,8 @@ func Steps(text string) []Step {
 	return list
 }
 
-// blocks are the fenced blocks of a page that are marked with a language.
-func blocks(text, language string) []string {
+// Blocks are the fenced blocks of a page that are marked with a language.
+func Blocks(text, language string) []string {
 	var list []string
 	for {
 		_, rest, found := strings.Cut("\n"+text, "\n```"+language+"\n")
