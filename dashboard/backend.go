@@ -22,7 +22,7 @@ type backend struct {
 	Reason      string // of being in rotation or out of it
 	Since       moment
 	Explain     string
-	Advice      string
+	Advice      []string
 	Code        string
 	Check       string
 	Next        moment
@@ -50,11 +50,13 @@ func (q *request) backend(v *router.EntrypointView, i int, b *api.BackendHealth)
 		Next: epochMaybe(b.NextCheckAt, q.now), Probing: b.InFlightProbe, Strip: newStrip(h.Probes), LastChecked: epochMaybe(b.LastChecked, q.now),
 		InFlight: b.Load.InFlight, Tunnels: b.Load.Tunnels, Weight: weightText(b), Figures: q.backendFigures(v.Entrypoint.ID, h.Load),
 	}
+	steps := advice{said: b.Explain}
 	if route.State(b.State) == route.StateDown || route.State(b.State) == route.StateGated {
-		out.Advice = adviceFor(b)
+		steps.add(adviceFor(b))
 	} else {
-		out.Advice = text(b.Hint)
+		steps.add(text(b.Hint))
 	}
+	out.Advice = steps.list
 	if b.Container != nil {
 		out.Image, out.Started = text(b.Container.Image), epochMaybe(b.Container.StartedAt, q.now)
 	}
@@ -106,7 +108,7 @@ func streakText(b *api.BackendHealth) string {
 	case route.State(b.State) == route.StateDown && c.ConsecutiveOK > 0:
 		return fmt.Sprintf("%d of %d successes in a row that bring it back", c.ConsecutiveOK, b.Check.HealthyThreshold)
 	case route.State(b.State) == route.StateDown:
-		return countOf(c.ConsecutiveFail, "failure") + " in a row; back after " + countOf(b.Check.HealthyThreshold, "success")
+		return "back after " + countOf(b.Check.HealthyThreshold, "success") + " in a row"
 	case c.ConsecutiveFail > 0:
 		return fmt.Sprintf("%d of %d failures in a row that take it out", c.ConsecutiveFail, b.Check.UnhealthyThreshold)
 	}

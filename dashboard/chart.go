@@ -40,6 +40,7 @@ const (
 	chartWidth  = 600
 	chartHeight = 100
 	mostRows    = 12
+	headroom    = 1.15 // above the highest value, for the number that stands there
 )
 
 // charts are request rate, error share and latency.
@@ -56,7 +57,7 @@ func rateChart(points []api.TrafficPoint, now figures) chart {
 	for i := range points {
 		values[i] = points[i].Rate()
 	}
-	top := roundUp(highest(values))
+	top := roundUp(highest(values) * headroom)
 	c.Max, c.Now = rateText(top), now.Rate
 	c.Lines = []line{
 		{"area", "", area(values, top)},
@@ -74,7 +75,7 @@ func errorChart(points []api.TrafficPoint, now figures) chart {
 	for i := range points {
 		values[i] = points[i].ErrorRatio()
 	}
-	top := min(max(roundUp(highest(values)*100)/100, 0.01), 1)
+	top := min(max(roundUp(highest(values)*100*headroom)/100, 0.01), 1)
 	c.Max, c.Now, c.Level = shareText(top), now.Share, now.Level
 	c.Lines = []line{{"bars", "errors", bars(values, top)}}
 	c.Heads = []string{"share of requests that failed"}
@@ -92,7 +93,7 @@ func latencyChart(points []api.TrafficPoint, now figures) chart {
 			half[i], most[i] = p.P50.Seconds(), p.P99.Seconds()
 		}
 	}
-	top := roundUp(highest(most)*1000) / 1000
+	top := roundUp(highest(most)*1000*headroom) / 1000
 	c.Max = msText(time.Duration(top * float64(time.Second)))
 	c.Words = "No request in the last minute."
 	if now.Any {

@@ -62,6 +62,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", referrers)
+	h.Set("X-Content-Type-Options", "nosniff")
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 	if rest, ok := strings.CutPrefix(path, staticFolder+"/"); ok {
 		d.assets.serve(w, r, rest)

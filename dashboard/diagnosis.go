@@ -3,17 +3,29 @@ package dashboard
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"fairlead/api"
 	"fairlead/router"
+	"fairlead/router/route"
 )
 
 // paper is a plain text in the making, for a ticket.
 type paper struct{ b strings.Builder }
 
 func (p *paper) line(format string, args ...any) {
-	fmt.Fprintf(&p.b, format, args...)
+	p.b.WriteString(strings.Map(printable, fmt.Sprintf(format, args...)))
 	p.b.WriteByte('\n')
+}
+
+// printable keeps texts of strangers from making lines of their own, from moving a
+// terminal's cursor and from turning the direction of what follows.
+func printable(r rune) rune {
+	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		return utf8.RuneError
+	}
+	return r
 }
 
 // known adds a line when there is something to say.
@@ -51,20 +63,14 @@ func (q *request) diagnosisOfAll() string {
 	p.line("%s: %d down, %d in panic, %d partial; %d of %s in rotation", countOf(c.Entrypoints, "entrypoint"),
 		c.Down(), c.Panic(), c.Partial(), c.InRotation, countOf(c.Backends, "backend"))
 	const most = 50
-	n := 0
-	for i := range q.view.Entrypoints {
-		v := &q.view.Entrypoints[i]
-		if _, broken := problemRank(v); !broken {
-			continue
-		}
-		if n++; n <= most {
-			p.line("")
-			q.diagnose(&p, v)
-		}
-	}
-	if n > most {
+	troubles := q.troubles()
+	for i, t := range troubles {
 		p.line("")
-		p.line("... and %d more", n-most)
+		if i == most {
+			p.line("... and %d more", len(troubles)-most)
+			break
+		}
+		q.diagnose(&p, t.view)
 	}
 	return p.b.String()
 }
@@ -90,6 +96,9 @@ func (q *request) diagnose(p *paper, v *router.EntrypointView) {
 		p.line("  - %s: no backend now (%s) %s", a.Name, words(a.Reason), text(a.Detail))
 	}
 	for _, d := range e.Diagnostics {
+		if d.Severity == route.SeverityInfo {
+			continue
+		}
 		p.line("  %s %s: %s", d.Code, d.Severity, d.Message)
 		p.known("      Label: ", d.Label)
 		p.known("      Fix: ", d.Hint)
@@ -101,7 +110,11 @@ func (q *request) diagnoseBackend(p *paper, b backend) {
 	if b.In {
 		rotation = "in rotation"
 	}
-	p.line("  - %s (%s): %s, %s (%s)%s", b.Name, b.Address, b.Mark.Word, rotation, b.Reason, sinceText(b.Since))
+	name := b.Name
+	if name != b.Address {
+		name += " (" + b.Address + ")"
+	}
+	p.line("  - %s: %s, %s (%s)%s", name, b.Mark.Word, rotation, b.Reason, sinceText(b.Since))
 	p.known("      ", b.Explain)
 	p.known("      Check: ", b.Check)
 	p.known("      Probes: ", b.Strip.Words)

@@ -56,7 +56,7 @@ func findings(list []route.Diagnostic) []finding {
 func (q *request) diagnostics() answer {
 	all := api.DiagnosticsOf(q.view)
 	data := diagnosticsData{chrome: q.chrome(pageDiagnostics, "Diagnostics"), Text: q.query.Get("q"), Total: all.Total, Refused: len(all.Rejected)}
-	data.Fields = []field{q.field("severity", "Severity", []option{{Value: "error", Label: "errors"}, {Value: "warn", Label: "warnings"}, {Value: "info", Label: "info"}})}
+	data.Fields = []field{q.severityField()}
 	data.Filtered = data.Text != "" || q.query.Get("severity") != ""
 	groups := q.findingGroups(&all)
 	rejected := q.rejections(all.Rejected)
@@ -72,6 +72,29 @@ func (q *request) diagnostics() answer {
 func pageOf[A, B any](a []A, b []B, p pager) ([]A, []B) {
 	n := len(a)
 	return a[min(p.start, n):min(p.end, n)], b[max(p.start-n, 0):max(p.end-n, 0)]
+}
+
+// everySeverity asks for info too, which is left out unless somebody asks.
+const everySeverity = "all"
+
+func (q *request) severityField() field {
+	f := q.field("severity", "Severity", []option{
+		{Value: "error", Label: "errors"}, {Value: "warn", Label: "warnings"}, {Value: "info", Label: "info"}, {Value: everySeverity, Label: "all"},
+	})
+	f.Options[0].Label = "errors and warnings"
+	return f
+}
+
+// wantsSeverity reports whether the filter lets a severity through.
+func (q *request) wantsSeverity(s string) bool {
+	switch asked := q.query.Get("severity"); asked {
+	case "":
+		return s != string(route.SeverityInfo)
+	case everySeverity:
+		return true
+	default:
+		return s == asked
+	}
 }
 
 // explain adds what codes mean.
@@ -116,10 +139,7 @@ func (g *findingGroup) rank() int { return severityRank(route.Severity(g.Finding
 
 // wants reports whether the filter lets a finding through.
 func (q *request) wants(title string, f *finding) bool {
-	if s := q.query.Get("severity"); s != "" && s != f.Mark.State {
-		return false
-	}
-	return contains(q.query.Get("q"), title, f.Code, f.Message, f.Label, f.Value, f.Hint)
+	return q.wantsSeverity(f.Mark.State) && contains(q.query.Get("q"), title, f.Code, f.Message, f.Label, f.Value, f.Hint)
 }
 
 // contains reports whether every word is in one of the texts, in any case.
@@ -134,7 +154,7 @@ func contains(words string, texts ...string) bool {
 }
 
 func (q *request) rejections(list []route.Rejected) []rejection {
-	if s := q.query.Get("severity"); s != "" && s != string(route.SeverityError) {
+	if !q.wantsSeverity(string(route.SeverityError)) {
 		return nil
 	}
 	var out []rejection

@@ -62,7 +62,7 @@ func pagesOf(scene string) []string {
 			"entrypoints/http_git", "entrypoints/http_blog-staging", "entrypoints/http_wiki", "entrypoints/http_media", "entrypoints/http_nowhere",
 			"resolve?url=http%3A%2F%2Fshop.example.com%2Fpay&method=POST&client_ip=203.0.113.7", "resolve?url=http%3A%2F%2Fshup.example.com%2F",
 			"entrypoints?state=down%2Cpanic%2Cpartial&q=example", "entrypoints?q=nothing-like-it", "entrypoints?state=bogus",
-			"diagnostics?severity=warn", "diagnosis", "entrypoints/http_payments/diagnosis")
+			"diagnostics?severity=warn", "diagnostics?severity=all", "diagnosis", "entrypoints/http_payments/diagnosis")
 	case "stale":
 		return []string{"", "entrypoints", "providers", "entrypoints/http_shop"}
 	}

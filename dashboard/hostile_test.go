@@ -19,7 +19,7 @@ func hostile() []string {
 	return []string{
 		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'onmouseover='alert(1)`, `javascript:alert(1)`, `</title><svg/onload=alert(1)>`,
 		"\u202egnp.exe", "\u2066rtl\u2069 \u0645\u0631\u062d\u0628\u0627", strings.Repeat("a", 300), strings.Repeat("wide-name-", 30), `{{.Secret}}`, "line\r\nSet-Cookie: a=b",
-		"nul\x00byte", "bad\xff\xfeutf8", `../../etc/passwd`, `?q=1#frag&x=y`, `%2e%2e%2f`, `a:b`, `//evil.example/x`, "<!--", "]]>", "&lt;b&gt;", "`${x}`",
+		"nul\x00byte", "\x1b[2Jwiped", "bad\xff\xfeutf8", `../../etc/passwd`, `?q=1#frag&x=y`, `%2e%2e%2f`, `a:b`, `//evil.example/x`, "<!--", "]]>", "&lt;b&gt;", "`${x}`",
 	}
 }
 
@@ -113,6 +113,9 @@ func TestHostileTextsAreInert(t *testing.T) {
 				if strings.HasSuffix(page, "diagnosis") {
 					if w.Header().Get("Content-Type") != "text/plain; charset=utf-8" && w.Code == http.StatusOK {
 						t.Errorf("%q: a diagnosis of type %s", text, w.Header().Get("Content-Type"))
+					}
+					if strings.ContainsAny(w.Body.String(), "\x00\x1b\r\u202e\u2066") || strings.Contains(w.Body.String(), "\nSet-Cookie") {
+						t.Errorf("%q moves the cursor", text)
 					}
 					continue
 				}

@@ -250,7 +250,7 @@ func (q *request) problem(v *router.EntrypointView) problem {
 
 // todo is what to do about an entrypoint, each advice once.
 func todo(e *api.Entrypoint) []string {
-	var a advice
+	a := advice{said: e.Health.Explain}
 	for _, d := range e.Diagnostics {
 		if e.Health.Code != nil && d.Code == *e.Health.Code || e.ShadowedBy != nil && d.Code == codeShadowed {
 			a.add(d.Hint)
@@ -272,13 +272,20 @@ const codeShadowed = "W018"
 
 // advice collects what to do. The health engine joins several pieces with a dash; those
 // that another backend gave already are left out.
-type advice struct{ list []string }
+type advice struct {
+	list []string
+	said string // what stands above it
+}
 
 const mostAdvice = 3
 
+// suspect is advice that the health engine gives in its sentence about an entrypoint too.
+const suspect = "suspect the configuration first"
+
 func (a *advice) add(text string) {
 	for part := range strings.SplitSeq(text, " - ") {
-		if part != "" && len(a.list) < mostAdvice && !slices.Contains(a.list, part) {
+		suspicion := strings.Contains(part, suspect) && strings.Contains(a.said, suspect)
+		if part != "" && len(a.list) < mostAdvice && !slices.Contains(a.list, part) && !suspicion {
 			a.list = append(a.list, part)
 		}
 	}

@@ -136,7 +136,7 @@ func TestChartsSayWhatTheyShow(t *testing.T) {
 	}
 	points[29].Requests, points[29].Errors, points[29].P50, points[29].P99 = 50, 5, 10*time.Millisecond, 2*time.Second
 	busy := charts(points, figuresOf(api.TrafficMinute{Span: time.Minute, Requests: 50, Errors: 5, P50: 10 * time.Millisecond, P99: 2 * time.Second}))
-	if busy[0].Max != "10" || busy[0].Now != "0.8" || busy[1].Now != "10 %" || busy[1].Level != levelAlarm || busy[2].Now != "10 ms / 2.0 s" || busy[2].Max != "2.0 s" {
+	if busy[0].Max != "15" || busy[0].Now != "0.8" || busy[1].Now != "10 %" || busy[1].Level != levelAlarm || busy[2].Now != "10 ms / 2.0 s" || busy[2].Max != "3.0 s" {
 		t.Errorf("%+v", busy)
 	}
 	last := busy[0].Rows[len(busy[0].Rows)-1]
@@ -168,7 +168,7 @@ func TestBackendsSayWhatIsNext(t *testing.T) {
 	}{
 		{api.BackendHealth{State: "up", Check: &api.Check{UnhealthyThreshold: 3}, Counters: api.Counters{ConsecutiveFail: 1}}, "1 of 3 failures in a row that take it out"},
 		{api.BackendHealth{State: "down", Check: &api.Check{HealthyThreshold: 2}, Counters: api.Counters{ConsecutiveOK: 1}}, "1 of 2 successes in a row that bring it back"},
-		{api.BackendHealth{State: "down", Check: &api.Check{HealthyThreshold: 2}, Counters: api.Counters{ConsecutiveFail: 4}}, "4 failures in a row; back after 2 successes"},
+		{api.BackendHealth{State: "down", Check: &api.Check{HealthyThreshold: 2}, Counters: api.Counters{ConsecutiveFail: 4}}, "back after 2 successes in a row"},
 		{api.BackendHealth{State: "up", Check: &api.Check{}}, ""},
 	} {
 		if got := streakText(&c.b); got != c.want {
@@ -197,6 +197,11 @@ func TestAdviceIsGivenOnce(t *testing.T) {
 	a.add("a fourth piece")
 	if got := strings.Join(a.list, "|"); got != "look at the log|all fail alike|look at another log" {
 		t.Error(got)
+	}
+	known := advice{said: "both fail alike, so suspect the configuration first"}
+	known.add("correct the path - all backends of the route fail alike, so suspect the configuration first")
+	if got := strings.Join(known.list, "|"); got != "correct the path" {
+		t.Errorf("what is said already is said again: %s", got)
 	}
 	for why, want := range map[route.AbsenceReason]string{
 		route.AbsentPaused: "docker unpause x", route.AbsentRestarting: "docker logs", route.AbsentNoAddress: "docker network connect", route.AbsentRetained: "docker start x", route.AbsentRefused: "",
