@@ -19,7 +19,7 @@ type documented struct{ where, line string }
 
 var (
 	// program is how a command line begins.
-	program = regexp.MustCompile(`^(\$ )?(sudo )?(docker|docker-compose|podman|fairlead|bin/fairlead|make|curl|systemctl|export|for|sysctl)( |$)`)
+	program = regexp.MustCompile(`^(\$ |- |run: )*(sudo )?(docker|docker-compose|podman|fairlead|bin/fairlead|make|curl|systemctl|export|for|sysctl)( |$)`)
 	// inline is a command in the middle of a sentence.
 	inline = regexp.MustCompile("`(fairlead [^`]+)`")
 	// ours is an invocation of the program within a line.
@@ -35,7 +35,7 @@ func documentedCommands(t *testing.T) []documented {
 		line, _, _ = strings.Cut(line, "  # ")
 		line = strings.TrimSpace(line)
 		if program.MatchString(line) {
-			list = append(list, documented{where, strings.TrimPrefix(line, "$ ")})
+			list = append(list, documented{where, strings.TrimLeft(strings.TrimPrefix(line, "run: "), "$- ")})
 		}
 	}
 	for _, page := range pages(t) {
