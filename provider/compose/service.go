@@ -169,8 +169,8 @@ func (s *service) reach(e *label.Endpoint, prefix, network string, all []service
 	}
 	wanted := s.networks
 	if network != "" {
-		if real, ok := s.attached(network); ok {
-			wanted = []string{real}
+		if known, ok := s.attached(network); ok {
+			wanted = []string{known}
 		} else {
 			d := route.Diagnose("W009", "name one of its networks, or attach it", "the container is not on the network %s: it is on %s; any of those is taken",
 				network, wordList(s.networks))

@@ -2,8 +2,9 @@ package demo
 
 import (
 	"context"
+	"fmt"
 	"net"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +16,6 @@ type site struct {
 	name     string // the host is name.localhost
 	about    string
 	check    string // path of the health check
-	extra    string // more lines of the entrypoint's config
 	backends []backend
 }
 
@@ -109,14 +109,15 @@ func flap(ctx context.Context, health *whoami.Switch, every time.Duration) {
 
 // file is the sites as the file provider reads them.
 func (w *world) file() string {
-	text := "# Entrypoints of the demo. The router watches this file: change it and look at the dashboard.\nentrypoints:\n"
+	var b strings.Builder
+	b.WriteString("# Entrypoints of the demo. The router watches this file: change it and look at the dashboard.\nentrypoints:\n")
 	for _, s := range w.sites {
-		text += "  - name: " + s.name + "\n    protocol: Http\n    backends:\n"
+		fmt.Fprintf(&b, "  - name: %s\n    protocol: Http\n    backends:\n", s.name)
 		for i := range s.backends {
-			text += "      - {address: 127.0.0.1, port: " + strconv.Itoa(s.backends[i].address.Port) + "}\n"
+			fmt.Fprintf(&b, "      - {address: 127.0.0.1, port: %d}\n", s.backends[i].address.Port)
 		}
-		text += "    config:\n      hostnames: [" + s.name + ".localhost]\n" + s.extra +
-			"      health_check: {path: " + s.check + ", interval_ms: 2000, unhealthy_threshold: 2, healthy_threshold: 2}\n"
+		fmt.Fprintf(&b, "    config:\n      hostnames: [%s.localhost]\n"+
+			"      health_check: {path: %s, interval_ms: 2000, unhealthy_threshold: 2, healthy_threshold: 2}\n", s.name, s.check)
 	}
-	return text
+	return b.String()
 }
