@@ -162,6 +162,18 @@ func providerMark(p *api.Provider) mark {
 	return markOf(p.Phase)
 }
 
+// seenWords says what a provider saw, without what there is none of.
+func seenWords(candidates, ignored, rejected int) string {
+	text := countOf(candidates, "candidate") + " seen"
+	if ignored > 0 {
+		text += ", " + grouped(ignored) + " without labels of ours"
+	}
+	if rejected > 0 {
+		text += ", " + grouped(rejected) + " not routed"
+	}
+	return text
+}
+
 // emptiness says why there is no entrypoint, and what the first one needs.
 type emptiness struct {
 	Lead    string
@@ -179,8 +191,7 @@ func (q *request) emptiness() *emptiness {
 		if !p.Enabled || !p.Connected {
 			continue
 		}
-		e.Lead = fmt.Sprintf("%s is connected: %s seen, %d without labels of ours, %d not routed.",
-			p.Name, countOf(p.Candidates, "candidate"), p.Ignored, len(q.view.Rejected))
+		e.Lead = p.Name + " is connected: " + seenWords(p.Candidates, p.Ignored, len(q.view.Rejected)) + "."
 		break
 	}
 	if len(q.view.Rejected) > 0 {

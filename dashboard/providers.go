@@ -24,6 +24,7 @@ type provider struct {
 	Advice   string
 	Engine   string
 	API      string
+	Seen     string // "" when it has no candidates, as a file
 }
 
 func (q *request) providers() answer {
@@ -33,7 +34,12 @@ func (q *request) providers() answer {
 			data.Others = append(data.Others, p.Name)
 			continue
 		}
+		seen := ""
+		if p.Candidates > 0 || p.Rejected > 0 {
+			seen = seenWords(p.Candidates, p.Ignored, p.Rejected)
+		}
 		data.Providers = append(data.Providers, provider{
+			Seen:     seen,
 			Provider: p, Mark: providerMark(&p), Since: epochMaybe(p.Since, q.now), Stale: epochMaybe(p.StaleSince, q.now),
 			LastSync: epochMaybe(p.LastSync, q.now), Error: text(p.LastError), Advice: text(p.Hint),
 			Engine: cmp.Or(text(p.EngineVersion), "not known"), API: cmp.Or(text(p.APIVersion), "not known"),
