@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -111,6 +112,17 @@ func (s *shell) demo() {
 		printed = regexp.MustCompile(`(?s)http://(\S+)/dashboard/.*shop\.localhost(:\d+)/.*The routes are in (\S+):`).FindStringSubmatch(s.output.String())
 		if printed == nil {
 			return fmt.Errorf("it printed\n%s", s.output.String())
+		}
+		return nil
+	})
+	s.eventually("the demo is ready", func() error {
+		res, err := http.Get("http://" + printed[1] + "/ready")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = res.Body.Close() }()
+		if res.StatusCode != http.StatusOK {
+			return fmt.Errorf("/ready answers %d", res.StatusCode)
 		}
 		return nil
 	})
