@@ -79,12 +79,12 @@ func TestBrowserHasNothingToComplainAbout(t *testing.T) {
 	fixture := serve(t, still{brokenView(time.Now())}, func(c *Config) { c.Series = series{now: time.Now()} })
 	for _, page := range somePages() {
 		do(t, ctx, chromedp.Navigate(fixture.URL+"/dashboard/"+page))
-		eventually(t, ctx, 5*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)
+		eventually(t, ctx, 20*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)
 	}
 	for i, page := range []string{"", "entrypoints", "entrypoints/http_shop", "health"} {
 		open(t, ctx, r.url(page))
 		backends[0].broken.Store(i%2 == 0)
-		eventually(t, ctx, 3*time.Second, `document.documentElement.dataset.level === '`+map[bool]string{true: levelWatch, false: levelCalm}[i%2 == 0]+`'`)
+		eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.level === '`+map[bool]string{true: levelWatch, false: levelCalm}[i%2 == 0]+`'`)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,13 +139,13 @@ func TestEveryPageWorksWithoutScripts(t *testing.T) {
 	}
 	do(t, ctx, chromedp.Navigate(server.URL+"/dashboard/entrypoints"))
 	do(t, ctx, chromedp.SendKeys("input[name=q]", "payments"), chromedp.Click(".filter button"))
-	eventually(t, ctx, 3*time.Second, `location.search.includes('q=payments') && document.querySelectorAll('tbody tr').length === 1`)
+	eventually(t, ctx, 20*time.Second, `location.search.includes('q=payments') && document.querySelectorAll('tbody tr').length === 1`)
 	do(t, ctx, chromedp.Click("tbody a.row"))
-	eventually(t, ctx, 3*time.Second, `location.pathname.endsWith('/entrypoints/http_payments')`)
+	eventually(t, ctx, 20*time.Second, `location.pathname.endsWith('/entrypoints/http_payments')`)
 	do(t, ctx, chromedp.Click(".theme button"))
-	eventually(t, ctx, 3*time.Second, `document.documentElement.dataset.theme === 'light' && location.pathname.endsWith('/entrypoints/http_payments')`)
+	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'light' && location.pathname.endsWith('/entrypoints/http_payments')`)
 	do(t, ctx, chromedp.Click(".theme button"))
-	eventually(t, ctx, 3*time.Second, `document.documentElement.dataset.theme === 'dark'`)
+	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'dark'`)
 }
 
 // TestBehindAPathPrefix: pages, script, events and filter through a proxy that adds a
@@ -169,9 +169,9 @@ func TestBehindAPathPrefix(t *testing.T) {
 	backends[0].broken.Store(true)
 	eventually(t, ctx, 2*time.Second, `document.querySelector('.problem[data-key=http_shop]')`)
 	do(t, ctx, chromedp.Click(".problem a.row"))
-	eventually(t, ctx, 3*time.Second, `location.pathname === '/ops/edge/dashboard/entrypoints/http_shop' && document.getElementById('live').dataset.live === 'on'`)
+	eventually(t, ctx, 20*time.Second, `location.pathname === '/ops/edge/dashboard/entrypoints/http_shop' && document.getElementById('live').dataset.live === 'on'`)
 	do(t, ctx, chromedp.Click(".theme button"))
-	eventually(t, ctx, 3*time.Second, `document.documentElement.dataset.theme === 'light' && location.pathname === '/ops/edge/dashboard/entrypoints/http_shop'`)
+	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'light' && location.pathname === '/ops/edge/dashboard/entrypoints/http_shop'`)
 }
 
 // TestKeyboard: filter, rows, jumps, help, and none of it while somebody types.
@@ -180,7 +180,7 @@ func TestKeyboard(t *testing.T) {
 	ctx := newBrowser(t)
 	open(t, ctx, server.URL+"/dashboard/")
 	press := func(keys string) { t.Helper(); do(t, ctx, chromedp.KeyEvent(keys)) }
-	at := func(want string) { t.Helper(); eventually(t, ctx, 3*time.Second, want) }
+	at := func(want string) { t.Helper(); eventually(t, ctx, 20*time.Second, want) }
 	press("ge")
 	at(`location.pathname.endsWith('/dashboard/entrypoints') && document.querySelector('.foot .hint')?.hidden === false`)
 	strike(t, ctx, "/")

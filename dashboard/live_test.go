@@ -15,7 +15,7 @@ import (
 func open(t *testing.T, ctx context.Context, url string) {
 	t.Helper()
 	do(t, ctx, chromedp.Navigate(url))
-	eventually(t, ctx, 5*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)
+	eventually(t, ctx, 20*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)
 	eval[int](t, ctx, `window.marker = 1`)
 }
 
@@ -40,7 +40,7 @@ func TestABackendThatGoesDownIsSeenWithoutReload(t *testing.T) {
 	for ctx, page := range map[context.Context]string{overview: "", list: "entrypoints", health: "health", one: "entrypoints/http_shop"} {
 		open(t, ctx, r.url(page))
 	}
-	eventually(t, overview, 5*time.Second, `document.querySelector('.verdict .lead').textContent.includes('All well')`)
+	eventually(t, overview, 20*time.Second, `document.querySelector('.verdict .lead').textContent.includes('All well')`)
 	backends[0].broken.Store(true)
 	broke := time.Now()
 	for _, want := range []struct {
@@ -66,8 +66,8 @@ func TestABackendThatGoesDownIsSeenWithoutReload(t *testing.T) {
 		t.Error(title)
 	}
 	backends[0].broken.Store(false)
-	eventually(t, overview, 3*time.Second, `document.querySelector('.verdict .lead').textContent.includes('All well') && !document.querySelector('.problem')`)
-	eventually(t, health, 3*time.Second, `!document.querySelector('article.backend')`)
+	eventually(t, overview, 20*time.Second, `document.querySelector('.verdict .lead').textContent.includes('All well') && !document.querySelector('.problem')`)
+	eventually(t, health, 20*time.Second, `!document.querySelector('article.backend')`)
 }
 
 // TestNewAndRemovedEntrypointsAppearAndGo: the table's frames are heeded, and a row that
@@ -78,7 +78,7 @@ func TestNewAndRemovedEntrypointsAppearAndGo(t *testing.T) {
 	r.publish()
 	ctx := newBrowser(t)
 	open(t, ctx, r.url("entrypoints"))
-	eventually(t, ctx, 3*time.Second, `document.querySelectorAll('tbody tr').length === 1`)
+	eventually(t, ctx, 20*time.Second, `document.querySelectorAll('tbody tr').length === 1`)
 	r.entrypoint("auth", 1)
 	r.publish()
 	eventually(t, ctx, 2*time.Second, `[...document.querySelectorAll('tbody tr')].map(r => r.dataset.key).join() === 'http_auth,http_shop'`)
@@ -105,7 +105,7 @@ func TestNothingMovesByItself(t *testing.T) {
 	ctx := newBrowser(t)
 	do(t, ctx, chromedp.EmulateViewport(1000, 500))
 	open(t, ctx, r.url("entrypoints/http_shop"))
-	eventually(t, ctx, 3*time.Second, `document.querySelectorAll('article[data-level=calm]').length === 2`)
+	eventually(t, ctx, 20*time.Second, `document.querySelectorAll('article[data-level=calm]').length === 2`)
 	before := eval[string](t, ctx, `(() => {
 		const details = document.querySelector('article details.history');
 		details.open = true;
@@ -151,7 +151,7 @@ func TestTheStaleBanner(t *testing.T) {
 			t.Errorf("no banner on %s", page)
 		}
 	}
-	eventually(t, ctx, 5*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)
+	eventually(t, ctx, 20*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)
 	r.publish()
 	eventually(t, ctx, 2*time.Second, `!document.querySelector('.banner')`)
 }
@@ -166,7 +166,7 @@ func TestTheLampSaysWhetherThePageIsLive(t *testing.T) {
 	open(t, ctx, r.url(""))
 	handler := r.served.Swap(nil)
 	r.cut()
-	eventually(t, ctx, 3*time.Second, `document.getElementById('live').dataset.live !== 'on'`)
+	eventually(t, ctx, 20*time.Second, `document.getElementById('live').dataset.live !== 'on'`)
 	eventually(t, ctx, 15*time.Second, `document.getElementById('live').innerText.includes('no answer since')`)
 	r.served.Store(handler)
 	eventually(t, ctx, 20*time.Second, `document.getElementById('live').dataset.live === 'on'`)
@@ -188,8 +188,8 @@ func TestWithoutASocketThePageIsPolled(t *testing.T) {
 	r.served.Store(&deaf)
 	ctx := newBrowser(t)
 	do(t, ctx, chromedp.Navigate(r.url("")))
-	eventually(t, ctx, 5*time.Second, `document.getElementById('live').innerText.includes('not live')`)
-	eventually(t, ctx, 5*time.Second, `document.querySelector('.verdict .lead').textContent.includes('All well')`)
+	eventually(t, ctx, 20*time.Second, `document.getElementById('live').innerText.includes('not live')`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('.verdict .lead').textContent.includes('All well')`)
 	backends[0].broken.Store(true)
 	eventually(t, ctx, 7*time.Second, `document.querySelector('.verdict .lead').textContent.includes('1 partial')`)
 }

@@ -56,20 +56,20 @@ func TestLoggingInAndOut(t *testing.T) {
 	page := "http://fairlead.test:" + port + "/edge/dashboard/entrypoints?q=pay"
 
 	do(t, ctx, chromedp.Navigate(page))
-	eventually(t, ctx, 3*time.Second, `location.pathname === '/edge/login' && document.querySelector('.login') && getComputedStyle(document.querySelector('.login')).display === 'grid'`)
+	eventually(t, ctx, 20*time.Second, `location.pathname === '/edge/login' && document.querySelector('.login') && getComputedStyle(document.querySelector('.login')).display === 'grid'`)
 	do(t, ctx, chromedp.SendKeys("input[name=name]", "ana"), chromedp.SendKeys("input[name=password]", "wrong"), chromedp.Click(".login button"))
-	eventually(t, ctx, 5*time.Second, `document.querySelector('#login-problem')?.innerText.length > 5 && document.querySelector('input[name=name]').value === 'ana' && document.activeElement.name === 'password'`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('#login-problem')?.innerText.length > 5 && document.querySelector('input[name=name]').value === 'ana' && document.activeElement.name === 'password'`)
 	do(t, ctx, chromedp.SendKeys("input[name=password]", "correct horse"), chromedp.Click(".login button"))
-	eventually(t, ctx, 5*time.Second, `location.pathname + location.search === '/edge/dashboard/entrypoints?q=pay' && document.querySelector('.who').innerText === 'ana' && document.getElementById('live').dataset.live === 'on'`)
+	eventually(t, ctx, 20*time.Second, `location.pathname + location.search === '/edge/dashboard/entrypoints?q=pay' && document.querySelector('.who').innerText === 'ana' && document.getElementById('live').dataset.live === 'on'`)
 	do(t, ctx, chromedp.Click(".theme button"))
-	eventually(t, ctx, 3*time.Second, `document.documentElement.dataset.theme === 'light' && location.search === '?q=pay'`)
+	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'light' && location.search === '?q=pay'`)
 	do(t, ctx, chromedp.Click(".user button"))
-	eventually(t, ctx, 3*time.Second, `location.pathname === '/edge/login'`)
+	eventually(t, ctx, 20*time.Second, `location.pathname === '/edge/login'`)
 
 	do(t, ctx, chromedp.Navigate(page))
-	eventually(t, ctx, 3*time.Second, `document.querySelector('.login')`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('.login')`)
 	do(t, ctx, chromedp.SendKeys("input[name=name]", "ana"), chromedp.SendKeys("input[name=password]", "correct horse"), chromedp.Click(".login button"))
-	eventually(t, ctx, 5*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)
+	eventually(t, ctx, 20*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)
 	start() // a new run of the router knows no session
 	eventually(t, ctx, 15*time.Second, `location.pathname === '/edge/login' && location.search.includes('entrypoints')`)
 }

@@ -75,7 +75,7 @@ func shoot(t *testing.T, ctx context.Context, url, look, name string) {
 		scheme(t, ctx, look)
 	}
 	do(t, ctx, size, chromedp.Navigate(url))
-	eventually(t, ctx, 5*time.Second, "document.readyState === 'complete' && document.getElementById('live').dataset.live === 'on'")
+	eventually(t, ctx, 20*time.Second, "document.readyState === 'complete' && document.getElementById('live').dataset.live === 'on'")
 	save(t, ctx, name, chromedp.FullScreenshot(100))
 	if kept, ok := shown()[name]; ok {
 		save(t, ctx, kept, chromedp.CaptureScreenshot())
