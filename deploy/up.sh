@@ -14,6 +14,7 @@ Fairlead is up. Try:
   curl -H 'Host: api.localhost' http://127.0.0.1:$port/     two replicas, one after the other
   curl -H 'Host: web.localhost' http://127.0.0.1:$port/
   curl -H 'Host: sick.localhost' http://127.0.0.1:$port/    fails its check and still serves: it is the only one
+  http://127.0.0.1:$admin/dashboard/                        the dashboard, in a browser
   curl http://127.0.0.1:$admin/entrypoints                  states and reasons
   docker exec \$(docker ps -qf label=com.docker.compose.service=router | head -1) /fairlead route resolve http://api.localhost/
 Stop it with: make down
