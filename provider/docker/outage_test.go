@@ -200,7 +200,7 @@ func TestUnrelatedContainerThatComesAndGoes(t *testing.T) {
 	onWire(t, enginetest.Docker20, threeSites, func(w *wire) {
 		w.after(time.Second)
 		puts, lines := w.puts(), w.log.count()
-		asked := w.e.Requests(enginetest.Inspect)
+		asked, handed := w.e.Requests(enginetest.Inspect), w.handed()
 		for range 600 { // a minute
 			w.e.Remove(w.e.Run(enginetest.Container{Name: "job"}))
 			w.after(100 * time.Millisecond)
@@ -209,6 +209,9 @@ func TestUnrelatedContainerThatComesAndGoes(t *testing.T) {
 		// One for each start of the job, and a resync of the three.
 		if n := w.e.Requests(enginetest.Inspect) - asked; n > 600+2*3+10 {
 			t.Errorf("%d inspects for 600 starts of somebody else", n)
+		}
+		if n := w.handed() - handed; n > 1 {
+			t.Errorf("%d snapshots were handed over in a minute without a change, want the one that says that all was read again", n)
 		}
 	})
 }

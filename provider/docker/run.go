@@ -165,6 +165,9 @@ func (w *watcher) resumed(now time.Time) {
 // whether the entrypoints changed.
 func (w *watcher) put(now time.Time, full bool) (changed bool) {
 	next := w.state.snapshot(now)
+	if w.sent != nil {
+		share(*w.sent, &next)
+	}
 	if w.sent != nil && equal(*w.sent, next, full) {
 		if next.Status.LastSync.Sub(w.sent.Status.LastSync) >= resyncInterval/2 {
 			// Nothing new but the time of the read: whoever asks must see that it is current.

@@ -183,6 +183,25 @@ func (s *state) endpoints(r *record) (endpoints []label.Endpoint, waiting bool) 
 	return endpoints, place.waiting
 }
 
+// share lets a snapshot use the entrypoints of the last one where they are the same, so
+// that whoever compares the two sees it at a glance. Both are sorted by id.
+func share(old route.Snapshot, next *route.Snapshot) {
+	for i, j := 0, 0; i < len(old.Entrypoints) && j < len(next.Entrypoints); {
+		was, is := old.Entrypoints[i], next.Entrypoints[j]
+		switch order := cmp.Compare(was.ID, is.ID); {
+		case order < 0:
+			i++
+		case order > 0:
+			j++
+		default:
+			if reflect.DeepEqual(was, is) {
+				next.Entrypoints[j] = was
+			}
+			i, j = i+1, j+1
+		}
+	}
+}
+
 // equal reports whether two snapshots say the same to everybody. Times of reads do
 // not count; numbers of containers only count after a complete read (full), so that
 // other people's containers cause no swaps.
@@ -195,7 +214,6 @@ func equal(a, b route.Snapshot, full bool) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// equalEntrypoints reports whether two snapshots route the same.
-func equalEntrypoints(a, b route.Snapshot) bool {
-	return reflect.DeepEqual(a.Entrypoints, b.Entrypoints)
-}
+// equalEntrypoints reports whether two snapshots route the same; the second one shares
+// with the first.
+func equalEntrypoints(a, b route.Snapshot) bool { return slices.Equal(a.Entrypoints, b.Entrypoints) }

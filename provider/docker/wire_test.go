@@ -35,6 +35,7 @@ type wire struct {
 	mu    sync.Mutex
 	all   []route.Snapshot
 	times []time.Time
+	raw   int // snapshots that were put, those without news included
 }
 
 // lines counts the lines of a log by level.
@@ -117,6 +118,7 @@ func (w *wire) collect(ctx context.Context, out *provider.Mailbox) {
 			continue
 		}
 		w.mu.Lock()
+		w.raw++
 		if w.light {
 			w.all, w.times = nil, nil
 		}
@@ -147,6 +149,14 @@ func (w *wire) puts() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.all)
+}
+
+// handed is how many snapshots were put, those included that only say when the engine was
+// read last.
+func (w *wire) handed() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.raw
 }
 
 // is checks an entrypoint of the newest snapshot.
