@@ -95,7 +95,7 @@ func variable() []varying {
 		{regexp.MustCompile(`\.localhost:\d+`), ".localhost:PORT"},
 		{regexp.MustCompile(`\bport \d{4,5}\b`), "port PORT"},
 		{regexp.MustCompile(`\d{2}:\d{2}:\d{2}(\.\d+)?`), "TIME"},
-		{regexp.MustCompile(`\b\d+(\.\d+)?\s?(µs|ms|min|s|h|d)\b`), "TAKES"},
+		{regexp.MustCompile(`\b\d+(\.\d+)?\s?(µs|ms|min|m|s|h|d)\b`), "TAKES"},
 		{regexp.MustCompile(`TAKES( TAKES)+`), "TAKES"},
 		{regexp.MustCompile(`\b\d+(\.\d+)? (requests/s|% errors|probes in a row)`), "N $2"},
 		{regexp.MustCompile(`(Hostname:) \S+`), "$1 HOST"},
