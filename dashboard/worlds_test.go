@@ -114,7 +114,7 @@ func (w *world) moving() {
 		h.Backend.StartedAt, h.Backend.Container.StartedAt = w.ago(3*time.Second), w.ago(3*time.Second)
 		h.NextCheckAt, h.Message, h.History = w.now.Add(time.Second), "", nil
 		h.Explain = "Waiting for its first verdict; it serves because nothing verified exists. Next probe at " + clock(h.NextCheckAt) + "."
-	}).is(route.EntrypointPending, 20*time.Second, "Starting: 1 of 1 backend serving before the first verdict.").done()
+	}).is(route.EntrypointPending, 3*time.Second, "Starting: 1 of 1 backend serving before the first verdict.").done()
 	media := w.add("media", "media", "media.example.com").replicas(3, 8096)
 	b := &media.h.Backends[0]
 	b.State, b.Healthy, b.InRotation, b.RotationReason, b.Source = route.StateLeaving, nil, false, route.OutLeaving, "provider"
