@@ -183,3 +183,19 @@ func TestUnitStartsTheProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestCompletion: every shell that the page names gets a script, and it completes.
+func TestCompletion(t *testing.T) {
+	page := read(t, "docs/howto/shell-completion.md")
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		var out bytes.Buffer
+		code := cli.Main(t.Context(), []string{"completion", shell}, cli.Streams{In: &out, Out: &out, Err: &out})
+		if code != 0 || !strings.Contains(out.String(), "fairlead") || !strings.Contains(page, "fairlead completion "+shell) {
+			t.Errorf("%s: exit %d, %d bytes", shell, code, out.Len())
+		}
+	}
+	var out bytes.Buffer
+	if cli.Main(t.Context(), []string{"__complete", "route", "res"}, cli.Streams{In: &out, Out: &out, Err: &out}); !strings.Contains(out.String(), "resolve\t") {
+		t.Errorf("route res is completed to %s", out.String())
+	}
+}
