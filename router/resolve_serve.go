@@ -130,7 +130,7 @@ func (r *resolver) nextWords(e *route.Entrypoint, next *route.Backend) string {
 	}
 	name := next.Name
 	if name == "" {
-		name = next.ID
+		return "; the next backend is " + next.Address()
 	}
 	return fmt.Sprintf("; the next backend is %s (%s)", name, next.Address())
 }

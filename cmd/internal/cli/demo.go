@@ -34,7 +34,7 @@ machine only and leaves nothing behind. Ctrl-C ends it.`,
 	}
 	cmd.Flags().StringVar(&http, "http", "", "`address` of the router (default 127.0.0.1:8080, or any free port)")
 	cmd.Flags().StringVar(&admin, "admin", "", "`address` of the dashboard (default 127.0.0.1:3035, or any free port)")
-	cmd.Flags().StringVar(&level, "log-level", "warn", "least `severity` of the log on standard error: debug, info, warn, error, off")
+	cmd.Flags().StringVar(&level, "log-level", "error", "least `severity` of the log on standard error: debug, info, warn, error, off")
 	cmd.Flags().BoolVar(&quiet, "no-traffic", false, "send no requests of its own")
 	return cmd
 }
