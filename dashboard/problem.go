@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -47,27 +46,10 @@ type entry struct {
 	Traffic                   figures
 }
 
-// segment is one backend in the strip of an entrypoint.
-type segment struct {
-	Mark mark
-	In   bool
-	Name string
-	X    int
-}
-
-// Words are what a segment says to those who do not see it.
-func (s segment) Words() string {
-	if s.In {
-		return s.Name + ": " + s.Mark.Word + ", in rotation"
-	}
-	return s.Name + ": " + s.Mark.Word + ", not in rotation"
-}
-
 // Bounds of what a row shows.
 const (
 	mostSegments = 20
 	mostTargets  = 2
-	segmentWidth = 13
 )
 
 func (q *request) entryOf(v *router.EntrypointView) entry {
@@ -118,68 +100,11 @@ func pathText(p route.PathRule) string {
 	return p.Value
 }
 
-// segments puts the worst first when not all fit.
-func (e *entry) segments(all []route.BackendHealth) {
-	order := make([]*route.BackendHealth, len(all))
-	for i := range all {
-		order[i] = &all[i]
-	}
-	if len(all) > mostSegments {
-		slices.SortStableFunc(order, func(a, b *route.BackendHealth) int { return cmp.Compare(stateRank(a.State), stateRank(b.State)) })
-		e.Hidden = len(all) - mostSegments
-		order = order[:mostSegments]
-	}
-	for i, h := range order {
-		e.Segments = append(e.Segments, segment{Mark: markOf(h.State), In: h.InRotation, Name: nameOf(&h.Backend), X: i * segmentWidth})
-	}
-}
-
-// Words are what the strip says to those who do not see it: the numbers, and every
-// backend that is not simply up and in rotation.
-func (e entry) Words() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d in rotation.", e.InRotation, e.Total)
-	for _, s := range e.Segments {
-		if !s.In || s.Mark.Level != levelCalm {
-			b.WriteString(" " + s.Words() + ".")
-		}
-	}
-	return b.String()
-}
-
-// Line is the rotation below the bars, broken where a backend is not in it.
-func (e entry) Line() string {
-	var b strings.Builder
-	for _, s := range e.Segments {
-		if s.In {
-			fmt.Fprintf(&b, "M%g 17h%d", float64(s.X)-1.5, segmentWidth)
-		}
-	}
-	return b.String()
-}
-
-// Width of the strip in its own units.
-func (e entry) Width() int { return max(len(e.Segments)*segmentWidth, 1) }
-
 func nameOf(b *route.Backend) string {
 	if b.Container != nil && b.Container.Name != "" {
 		return b.Container.Name
 	}
 	return cmp.Or(b.Name, b.ID)
-}
-
-// stateRank orders backends, the worst first.
-func stateRank(s route.State) int {
-	switch s {
-	case route.StateDown, route.StateGated:
-		return 0
-	case route.StateLeaving:
-		return 1
-	case route.StatePending:
-		return 2
-	case route.StateUnchecked, route.StateUp:
-	}
-	return 3
 }
 
 // found is an entrypoint that is a problem, before its words are made.

@@ -1,14 +1,17 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // slack widens promises of time where the race detector or other tests slow the machine
@@ -23,21 +26,43 @@ func slack(d time.Duration) time.Duration {
 	return 5 * d
 }
 
-// TestTheFilterKeepsUpWithTyping: from a keystroke to the painted rows, at 2,000 rows.
+// TestTheFilterKeepsUpWithTyping: from a keystroke to the painted rows, at 2,000 rows. A
+// round that something else disturbed may be repeated.
 func TestTheFilterKeepsUpWithTyping(t *testing.T) {
 	now := time.Now()
 	server := serve(t, still{largeView(now, 2000)}, func(c *Config) { c.Series = series{now: now} })
 	ctx := newBrowser(t)
 	open(t, ctx, server.URL+"/dashboard/entrypoints")
 	eval[bool](t, ctx, `(() => {
-		const field = document.querySelector('input[name=q]');
+		window.field = document.querySelector('input[name=q]');
 		window.took = [];
+		const painted = (e) => requestAnimationFrame(() => setTimeout(() => {
+			if (window.newest === e) window.took.push(performance.now() - e.timeStamp);
+			window.done = e;
+		}));
 		field.addEventListener('input', (e) => {
-			document.addEventListener('patched', () => requestAnimationFrame(() => setTimeout(() => window.took.push(performance.now() - e.timeStamp))), { once: true });
+			window.newest = e; // what is typed over is not waited for
+			document.addEventListener('patched', () => painted(e), { once: true });
 		}, { capture: true });
 		field.focus();
 		return true;
 	})()`)
+	for round := range 3 {
+		half, worst := typing(t, ctx)
+		t.Logf("keystroke to repaint at 2,000 rows: half of them within %s, all within %s", half, worst)
+		if worst <= slack(100*time.Millisecond) {
+			return
+		}
+		if round == 2 {
+			t.Errorf("the slowest keystroke took %s", worst)
+		}
+	}
+}
+
+// typing types a word that narrows the list letter by letter, and takes it away again.
+func typing(t *testing.T, ctx context.Context) (half, worst time.Duration) {
+	t.Helper()
+	eval[bool](t, ctx, `(window.took.length = 0, true)`)
 	const text = "shop-00012"
 	for i, letter := range text {
 		do(t, ctx, chromedp.KeyEvent(string(letter)))
@@ -46,11 +71,12 @@ func TestTheFilterKeepsUpWithTyping(t *testing.T) {
 	eventually(t, ctx, time.Second, `document.querySelectorAll('tbody tr').length === 1 && location.search === '?q=shop-00012'`)
 	took := eval[[]float64](t, ctx, `window.took`)
 	slices.Sort(took)
-	t.Logf("keystroke to repaint at 2,000 rows: %.0f ms, the slowest %.0f ms of %d", took[len(took)/2], took[len(took)-1], len(took))
-	half, worst := time.Duration(took[len(took)/2]*float64(time.Millisecond)), time.Duration(took[len(took)-1]*float64(time.Millisecond))
-	if half > slack(100*time.Millisecond) || worst > slack(250*time.Millisecond) {
-		t.Errorf("half of them took %s, the slowest %s", half, worst)
+	do(t, ctx, chromedp.KeyEvent(strings.Repeat(kb.Backspace, len(text))))
+	eventually(t, ctx, 20*time.Second, `window.done === window.newest && field.value === '' && document.querySelectorAll('tbody tr').length === 100`)
+	inTime := func(ms float64) time.Duration {
+		return time.Duration(ms * float64(time.Millisecond)).Round(time.Millisecond)
 	}
+	return inTime(took[len(took)/2]), inTime(took[len(took)-1])
 }
 
 // TestTenThousandEntrypoints: the first paint of the pages that show all of them.

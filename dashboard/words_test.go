@@ -74,10 +74,14 @@ func TestEverySignIsDrawn(t *testing.T) {
 			t.Errorf("no drawing of %s", sign)
 		}
 	}
+	bars := map[string]route.State{}
 	for _, state := range []route.State{route.StateUp, route.StateUnchecked, route.StatePending, route.StateDown, route.StateGated, route.StateLeaving, "later"} {
-		if sign := markOf(state).Sign; !strings.Contains(string(text), `id="b-`+sign+`"`) {
-			t.Errorf("no bar for %s (%s)", state, sign)
+		sign := markOf(state).Sign
+		path := barPath(sign, 13) + map[bool]string{true: " dashed"}[sign == "dots"]
+		if other, taken := bars[path]; taken {
+			t.Errorf("%s and %s have one bar", state, other)
 		}
+		bars[path] = state
 	}
 }
 

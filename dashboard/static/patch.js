@@ -45,7 +45,7 @@ function patchChildren(live, fresh) {
   for (const next of [...fresh.childNodes]) {
     const old = partner(next, at, known);
     if (old === null) {
-      live.insertBefore(document.importNode(next, true), at);
+      live.insertBefore(next, at); // out of the fresh page, which nobody else needs
       continue;
     }
     if (old === at) at = present(at.nextSibling);
