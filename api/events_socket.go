@@ -183,6 +183,9 @@ func (w *watcher) follow(ctx context.Context, gone <-chan struct{}) error {
 	defer ping.Stop()
 	for ctx.Err() == nil {
 		batch, lost, more := w.events.after(w.rev, watchBatch)
+		if len(batch) > 0 && !w.permitted() {
+			return w.expel() // nothing is told to a session that was left
+		}
 		if err := w.send(batch, lost); err != nil {
 			return err
 		}

@@ -6,11 +6,11 @@ package compose
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +37,11 @@ type Config struct {
 	Label    label.Config
 }
 
+var (
+	topKey         = regexp.MustCompile(`(?m)^(services|include)[ \t]*:`)
+	entrypointsKey = regexp.MustCompile(`(?m)^entrypoints[ \t]*:`)
+)
+
 // Reader reads compose files.
 type Reader struct{ cfg Config }
 
@@ -58,17 +63,17 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Unwrap() error { return e.Err }
 
 // IsCompose reports whether a text is a compose file rather than a file of entrypoints:
-// it has services and no entrypoints at its top.
+// it has services, or includes, and no entrypoints at its top. One that cannot be read
+// as YAML is told by the same words.
 func IsCompose(text []byte) bool {
-	var top struct {
-		Services    any `yaml:"services"`
-		Include     any `yaml:"include"`
-		Entrypoints any `yaml:"entrypoints"`
+	var top map[string]any
+	if err := yaml.Unmarshal(text, &top); err == nil {
+		_, entrypoints := top["entrypoints"]
+		_, services := top["services"]
+		_, include := top["include"]
+		return !entrypoints && (services || include)
 	}
-	if err := yaml.Unmarshal(text, &top); err != nil {
-		return false
-	}
-	return top.Entrypoints == nil && (top.Services != nil || top.Include != nil)
+	return topKey.Match(text) && !entrypointsKey.Match(text)
 }
 
 // Collect reads all projects once. An error is a file that cannot be read (fs errors) or
@@ -147,12 +152,12 @@ func (r *Reader) invalid(files []string, err error) error {
 	return &InvalidError{Files: strings.Join(files, ", "), Err: r.redacted(err)}
 }
 
-// redacted cuts an error's text down to its first lines: it may quote the file.
+// redacted makes one line of an error's text, and not a long one: it may quote the file.
 func (r *Reader) redacted(err error) error {
-	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	text := strings.Join(strings.Fields(err.Error()), " ")
 	const most = 300
 	if len(text) > most {
 		text = text[:most] + "..."
 	}
-	return fmt.Errorf("%s", text) //nolint:err113 // the library has no types for it
+	return errors.New(text)
 }

@@ -176,6 +176,7 @@ func TestIsCompose(t *testing.T) {
 	for text, want := range map[string]bool{
 		"services: {a: {image: b}}": true, "include: [a.yaml]": true, "name: x\nservices:\n  a: {}": true,
 		"entrypoints: []": false, "entrypoints: []\nservices: {}": false, "": false, "x: [": false, "7": false,
+		"services: [": true, "services:\n  a: {labels: *nope}": true, "services:": true, "entrypoints: [\nservices: x": false,
 	} {
 		if got := IsCompose([]byte(text)); got != want {
 			t.Errorf("%q: %v", text, got)

@@ -51,8 +51,8 @@ func failed(c *call, err error) *failure {
 		f.reason, f.ours = route.ReasonClientGone, true
 	case errors.Is(cause, errBackendTimeout):
 		f.reason, f.kind = route.ReasonBackendTimeout, route.KindTimeout
-	case errors.Is(cause, errRetired):
-		f.reason, f.ours = route.ReasonLeaving, true
+	case errors.Is(cause, errRetired): // cut by us: the backend had the request
+		f.reason, f.kind, f.ours = route.ReasonBackendClosed, route.KindLeaving, true
 	case errors.As(err, &dial):
 		f.unsent, f.kind, f.reason = true, dial.kind, dialReason(dial)
 		f.ours = dial.kind == route.KindLocalError || dial.kind == route.KindLeaving
@@ -114,7 +114,7 @@ func answerReason(err error) route.Reason {
 	switch {
 	case errors.Is(err, errHeadTooLong), strings.Contains(text, "response headers exceeded"):
 		return route.ReasonResponseTooLong
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE), strings.Contains(text, "server closed"), strings.Contains(text, "EOF"):
 		return route.ReasonBackendClosed
 	}

@@ -87,3 +87,34 @@ func removeKilled(entry *router.Entry) {
 	}
 	entry.Cell.Store(route.NewRotation(rot.Rev+1, route.TierVerified, left))
 }
+
+// TestRequestCutByTheEndOfADrain goes to another backend where the method allows it; the
+// one that was cut has it, so that another method is told the truth and no Retry-After.
+func TestRequestCutByTheEndOfADrain(t *testing.T) {
+	for method, status := range map[string]int{"GET": 200, "POST": 502} {
+		g := newGate()
+		good := &recorder{}
+		r := newRig(t)
+		entry := r.route("app.test", []string{serveHTTP(t, g.serve)})
+		spare := r.rotateOnly(entry, serveRaw(t, good.serve))
+		r.start()
+		done := r.inBackground(method, "app.test", "/")
+		<-g.began
+		old := placement(entry, 0)
+		entry.Cell.Store(route.NewRotation(2, route.TierVerified, []route.Member{{Placement: spare, Weight: 1}}))
+		old.Upstream.Retire(route.Drain{})
+		a := <-done
+		close(g.finish)
+		if a.err != nil {
+			t.Fatal(a.err)
+		}
+		if a.res.StatusCode != status || a.res.Header.Get("Retry-After") != "" {
+			t.Errorf("%s: %d, Retry-After %q", method, a.res.StatusCode, a.res.Header.Get("Retry-After"))
+		}
+		for _, o := range r.outcomes.all() {
+			if o.Transport {
+				t.Errorf("%s: our own cut is blamed on the backend: %+v", method, o)
+			}
+		}
+	}
+}

@@ -102,7 +102,7 @@ func TestDrainEndsWhatIsLeft(t *testing.T) {
 	if a.err != nil {
 		t.Fatal(a.err)
 	}
-	wantReason(t, a.res, 503, route.ReasonLeaving)
+	wantReason(t, a.res, 502, route.ReasonBackendClosed)
 	if err := echo(c, "after"); err == nil {
 		t.Error("the tunnel outlives the drain")
 	}

@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -125,10 +127,11 @@ func (u *upstream) send(c *call) (*response, *failure) {
 	return res, nil
 }
 
-// unanswered reports whether the backend ended the connection before its answer began
+// unanswered reports whether the backend, or the end of its drain, ended the connection before its answer began
 // and the request may (RFC 9110 section 9.2.2) and can be sent again.
 func (c *call) unanswered(err error) bool {
-	if c.conn.answered.Load() || c.ctx.Err() != nil || !closedByBackend(err) || !idempotent(c.x.Verb) {
+	ended := c.ctx.Err() == nil && closedByBackend(err) || errors.Is(context.Cause(c.ctx), errRetired)
+	if !ended || c.conn.answered.Load() || !idempotent(c.x.Verb) {
 		return false
 	}
 	_, whole := c.body.take()

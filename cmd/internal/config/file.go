@@ -158,7 +158,7 @@ func (f *fileReader) set(l leaf, node ast.Node) error {
 	case *ast.LiteralNode:
 		return l.setScalarText(n.Value.Value)
 	case *ast.BoolNode:
-		if l.kind() == "yes/no" {
+		if l.kind() == "true/false" {
 			l.value.SetBool(n.Value)
 			return nil
 		}
@@ -188,7 +188,7 @@ func (l leaf) wrongType(got string) error {
 		return errors.New("must be " + usersForm) // what it is may be a secret
 	}
 	want := map[string]string{
-		"yes/no": "true or false", "number": "a whole number", "duration": "a duration such as 10s",
+		"true/false": "true or false", "number": "a whole number", "duration": "a duration such as 10s",
 		"list": "a list such as [a, b]", "table": "name: value lines", "text": "a text in quotes",
 	}[l.kind()]
 	return fmt.Errorf("must be %s, not %s", want, got)

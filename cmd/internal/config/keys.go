@@ -16,7 +16,7 @@ const EnvPrefix = "FAIRLEAD_"
 type Key struct {
 	Path    string // as in the file: proxy.http.listen
 	Env     string // FAIRLEAD_PROXY_HTTP_LISTEN
-	Type    string // text, yes/no, number, duration, list, table, users
+	Type    string // text, true/false, number, duration, list, table, users
 	Default string // as it would be written; "" for none
 	Range   string // "1ms to 1h", "a, b or c"; "" for none
 	Doc     string
@@ -67,7 +67,7 @@ func (l leaf) env() string {
 func (l leaf) kind() string {
 	switch l.value.Interface().(type) {
 	case bool:
-		return "yes/no"
+		return "true/false"
 	case int:
 		return "number"
 	case time.Duration:
