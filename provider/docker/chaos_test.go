@@ -217,9 +217,10 @@ func TestChaosNeverRoutesToAnotherOnesAddress(t *testing.T) {
 				if c.rnd.IntN(2) == 0 {
 					silence(c.e)
 				}
+				watched := 1 + c.rnd.IntN(250)
 				done := make(chan struct{})
 				go func() { defer close(done); c.act() }()
-				for range 1 + c.rnd.IntN(250) {
+				for range watched {
 					c.after(time.Millisecond)
 					if text := c.misrouted(); text != "" {
 						t.Fatalf("%s after %s", text, strings.Join(c.log, "; "))
