@@ -67,6 +67,7 @@ func (p *program) doctor(ctx context.Context, o *sourceOptions) error {
 	d := &doctor{p: p}
 	settings := d.configuration(o)
 	if settings != nil {
+		d.parts(ctx, settings)
 		d.engine(ctx, settings)
 		running := d.router(ctx, settings)
 		d.ports(ctx, settings, running)

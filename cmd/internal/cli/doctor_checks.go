@@ -21,6 +21,30 @@ import (
 	"fairlead/router/route"
 )
 
+// parts makes a router of the settings without starting it, and reads the file of
+// entrypoints: what serve would refuse, or find missing, is told.
+func (d *doctor) parts(ctx context.Context, s *config.Config) {
+	if _, err := app.New(app.Config{Settings: *s, Version: buildVersion(), Env: d.p.Env}); err != nil {
+		if engine, ok := errors.AsType[*docker.EngineError](err); !ok {
+			d.add("settings", verdictFail, err.Error(), "serve refuses to start with it: correct the setting that the message names")
+		} else {
+			d.add("settings", verdictFail, engine.Text, engine.Hint)
+		}
+	}
+	if s.Providers.File.Path == "" {
+		return
+	}
+	f, err := app.File(s, s.Providers.File.Path, app.Logs{})
+	if err == nil {
+		_, err = f.Collect(ctx)
+	}
+	if err != nil {
+		d.add("file", verdictFail, err.Error(), "correct providers.file.path, or the file; nothing of it is routed until then")
+		return
+	}
+	d.add("file", verdictOK, s.Providers.File.Path, "")
+}
+
 // engine asks the engine and judges what it has.
 func (d *doctor) engine(ctx context.Context, s *config.Config) {
 	if !s.Providers.Docker.Enabled {
@@ -180,7 +204,9 @@ func (d *doctor) provider(p *api.Provider) {
 
 // ports tries to listen where a router would.
 func (d *doctor) ports(ctx context.Context, s *config.Config, running bool) {
-	for _, l := range [][3]string{{"HTTP", s.Proxy.HTTP.Listen, "proxy.http.listen"}, {"admin", s.Admin.Listen, "admin.listen"}} {
+	for _, l := range [][3]string{
+		{"HTTP", s.Proxy.HTTP.Listen, "proxy.http.listen"}, {"admin", s.Admin.Listen, "admin.listen"}, {"metrics", s.Metrics.Listen, "metrics.listen"},
+	} {
 		what, address, setting := l[0], l[1], l[2]
 		if address == "" {
 			continue

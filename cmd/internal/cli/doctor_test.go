@@ -69,7 +69,7 @@ func TestDoctorWithoutAnEngine(t *testing.T) {
 	if r := w.run("doctor"); r.code != 1 || !strings.Contains(r.out, "fail  engine: ") || !strings.Contains(r.out, "fix: ") {
 		t.Errorf("exit %d\n%s", r.code, r.all())
 	}
-	w.env = append(w.env, "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH=/nonexistent.yaml")
+	w.env = append(w.env, "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH="+tempFile(t, "routes.yaml", "entrypoints: []\n"))
 	if r := w.run("doctor"); r.code != 0 || !strings.Contains(r.out, "no engine is watched") || !strings.Contains(r.out, "Nothing is in the way.") {
 		t.Errorf("exit %d\n%s", r.code, r.all())
 	}
@@ -82,7 +82,7 @@ func TestDoctorOnPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH=/nonexistent.yaml", "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH=" + tempFile(t, "routes.yaml", "entrypoints: []\n"), "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
 	w.ports(l.Addr().String(), "")
 	if r := w.run("doctor"); r.code != 1 || !strings.Contains(r.out, "is taken by another program") || !strings.Contains(r.out, "proxy.http.listen") {
 		t.Errorf("exit %d\n%s", r.code, r.all())
@@ -94,7 +94,7 @@ func TestDoctorAsksARunningRouter(t *testing.T) {
 	v := view(t, nil)
 	v.Providers[0].Connected, v.Providers[0].LastError, v.Providers[0].Hint = false, "no socket", "mount it"
 	w := liveWorld(t, v)
-	w.env = append(w.env, "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH=/nonexistent.yaml")
+	w.env = append(w.env, "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH="+tempFile(t, "routes.yaml", "entrypoints: []\n"))
 	w.ports("127.0.0.1:0", "")
 	r := w.run("doctor", "--json")
 	var out struct{ Findings []checkup }
@@ -107,6 +107,26 @@ func TestDoctorAsksARunningRouter(t *testing.T) {
 	}
 	if r.code != 1 || !found {
 		t.Errorf("exit %d\n%s", r.code, r.out)
+	}
+}
+
+// TestDoctorFindsWhatServeRefuses: a public bind without users, an authority that is not
+// there, a file of entrypoints that is missing or wrong.
+func TestDoctorFindsWhatServeRefuses(t *testing.T) {
+	routes := tempFile(t, "routes.yaml", "entrypoints: []\n")
+	for _, tt := range []struct{ env, want string }{
+		{"FAIRLEAD_ADMIN_LISTEN=0.0.0.0:0", "fail  settings: "},
+		{"FAIRLEAD_CERTIFICATES_AUTHORITIES=x=/nonexistent.pem", "fail  settings: certificates.authorities.x"},
+		{"FAIRLEAD_PROVIDERS_FILE_PATH=/nonexistent.yaml", "fail  file: /nonexistent.yaml does not exist"},
+		{"FAIRLEAD_PROVIDERS_FILE_PATH=" + tempFile(t, "wrong.yaml", "entrypoints: ["), "fail  file: "},
+	} {
+		w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_ADMIN=http://127.0.0.1:1",
+			"FAIRLEAD_PROVIDERS_FILE_PATH=" + routes}}
+		w.ports("127.0.0.1:0", "")
+		w.env = append(w.env, tt.env)
+		if r := w.run("doctor"); r.code != 1 || !strings.Contains(r.out, tt.want) {
+			t.Errorf("%s: exit %d\n%s", tt.env, r.code, r.all())
+		}
 	}
 }
 
