@@ -43,7 +43,7 @@ func TestFirstRequest(t *testing.T) {
 // TestStoppedIsRetained: a stopped container answers 503 retained, and 404 after the retention.
 func TestStoppedIsRetained(t *testing.T) {
 	s := newSite(t, "FAIRLEAD_PROVIDERS_DOCKER_RETAINSECONDS=4")
-	id := s.run("app", []string{"enable=true", "http.app.host=app.localhost", "http.app.port=8080"})
+	id := s.run("app", []string{"enable=true", "http.app.host=app.localhost", "http.app.port=8080", "http.app.holdFor=0"})
 	s.waitFor("app.localhost", 200, "app")
 	mustDocker(t, "stop", "-t", "1", id)
 	s.eventually(3*time.Second, "503 retained", func() error {
@@ -67,7 +67,7 @@ func TestAddressReuse(t *testing.T) {
 	s := newSite(t)
 	net := s.network("reuse")
 	for i := range 5 {
-		one := s.runWith("one", []string{"enable=true", "http.one.host=one.localhost", "http.one.port=8080"}, []string{"--network", net})
+		one := s.runWith("one", []string{"enable=true", "http.one.host=one.localhost", "http.one.port=8080", "http.one.holdFor=0"}, []string{"--network", net})
 		s.waitFor("one.localhost", 200, "one")
 		two := s.createWith("two", []string{"enable=true", "http.two.host=two.localhost", "http.two.port=8080"}, []string{"--network", net})
 		stop := make(chan struct{})
