@@ -153,10 +153,10 @@ func (g *grouping) add(in *Input) {
 
 // decide settles the claims of a group: who holds the oldest one, and which of its
 // containers decides the options. A stopped container whose owner has a living one
-// has no part in that; it is dropped when the living one is its successor.
+// has no part in that; it is dropped when it has a successor, living or not.
 func (g *grouping) decide(grp *group, claims Claims) {
 	since := map[owner]time.Time{}
-	alive, taken := map[owner]bool{}, map[slot]bool{}
+	alive, latest := map[owner]bool{}, map[slot]*member{}
 	for _, m := range grp.members {
 		first, known := since[m.owner]
 		if !known {
@@ -167,7 +167,10 @@ func (g *grouping) decide(grp *group, claims Claims) {
 		}
 		since[m.owner] = first
 		if m.in.Presence != Retained {
-			alive[m.owner], taken[m.slot()] = true, true
+			alive[m.owner] = true
+		}
+		if last := latest[m.slot()]; last == nil || succeeds(m, last) {
+			latest[m.slot()] = m
 		}
 	}
 	oldest := true
@@ -177,14 +180,33 @@ func (g *grouping) decide(grp *group, claims Claims) {
 			grp.claim, grp.owner, oldest = t, o, false
 		}
 	}
+	grp.bury(alive, latest)
+	g.elect(grp)
+}
+
+// bury takes the stopped containers out of a group that somebody replaces, and lists those
+// beside a living one.
+func (grp *group) bury(alive map[owner]bool, latest map[slot]*member) {
 	grp.members = slices.DeleteFunc(grp.members, func(m *member) bool {
-		stopped := m.in.Presence == Retained && alive[m.owner]
-		if stopped && !taken[m.slot()] {
+		if m.in.Presence != Retained {
+			return false
+		}
+		last := latest[m.slot()]
+		replaced := last != m && (last.in.Presence != Retained || m.slot().replica != "")
+		if alive[m.owner] && !replaced {
 			grp.dead = append(grp.dead, m)
 		}
-		return stopped
+		return alive[m.owner] || replaced
 	})
-	g.elect(grp)
+}
+
+// succeeds reports whether a replica takes the place of another one: a living one does,
+// else the newer one.
+func succeeds(m, of *member) bool {
+	if a, b := m.in.Presence != Retained, of.in.Presence != Retained; a != b {
+		return a
+	}
+	return newer(m, of) < 0
 }
 
 // elect finds the container that decides the options.
