@@ -88,6 +88,10 @@ func explainDial(err error, dial *net.OpError, ep endpoint) error {
 func permissionHint(socket string) string {
 	group := "the group that owns it"
 	if info, err := os.Stat(socket); err == nil {
+		const groupMay = 0o060 // connecting needs reading and writing
+		if info.Mode()&groupMay != groupMay {
+			return fmt.Sprintf("the mode of %s is %04o: let its group use it (chmod 660) and run the router with that group", socket, info.Mode().Perm())
+		}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			group = fmt.Sprintf("group %d, which owns it (on most systems `docker`)", st.Gid)
 		}

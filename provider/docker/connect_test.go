@@ -119,9 +119,15 @@ func describeOrEmpty(err error) (text, hint string) {
 // What a test that runs as root or without a network cannot make happen.
 func TestDialErrorsAreClassified(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "docker.sock")
-	if err := os.WriteFile(socket, nil, 0o600); err != nil {
+	for _, path := range []string{socket, socket + ".mine"} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(socket, 0o660); err != nil {
 		t.Fatal(err)
 	}
+	mine := endpoint{network: "unix", address: socket + ".mine"}
 	hidden := errors.New("Cannot connect to the Docker daemon at somewhere")
 	unix, tcp := endpoint{raw: "unix://" + socket, network: "unix", address: socket}, endpoint{raw: "tcp://engine:1", network: "tcp"}
 	for name, c := range map[string]struct {
@@ -130,6 +136,7 @@ func TestDialErrorsAreClassified(t *testing.T) {
 		text, hint string
 	}{
 		"no permission":             {unix, os.NewSyscallError("connect", syscall.EACCES), "no permission", "--group-add"},
+		"no permission for a group": {mine, os.NewSyscallError("connect", syscall.EACCES), "no permission", "0600"},
 		"no permission, no socket":  {endpoint{network: "unix", address: "/nowhere"}, syscall.EACCES, "no permission", "the group that owns it"},
 		"time-out":                  {tcp, os.ErrDeadlineExceeded, "no answer from", "firewall"},
 		"anything else":             {tcp, &net.DNSError{Err: "no such host", Name: "engine", IsNotFound: true}, "no such host", "--docker"},
