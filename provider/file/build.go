@@ -116,7 +116,7 @@ func newEntry(cfg label.Config, index int, e *entry) *judged {
 	j := &judged{written: e, base: fmt.Sprintf("entrypoints[%d]", index)}
 	j.candidate = Name + ":" + j.base
 	if !usableName(e.Name) {
-		j.find("E004", "name", "give it a name of letters, digits and - _ @ + ~ :", "the entrypoint has no name that can be used, so it is not routed")
+		j.find("E004", "name", "give it a name of 1 to 100 letters, digits and - _ @ + ~ :", "the entrypoint has no name that can be used, so it is not routed")
 		return j
 	}
 	if protocol != "http" && protocol != "tcp" && protocol != "udp" {

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +73,32 @@ func failed(fix, format string, args ...any) error {
 // Main runs the program with the arguments behind its name and returns the exit
 // code. It ends soon after ctx does.
 func Main(ctx context.Context, args []string, s Streams) int {
+	out := &output{w: s.Out}
+	s.Out = out
+	code := run(ctx, args, s)
+	if out.err == nil || errors.Is(out.err, syscall.EPIPE) { // whoever closed a pipe has seen enough
+		return code
+	}
+	(&program{Streams: s}).complain(&failure{message: "the output cannot be written: " + out.err.Error()})
+	return cmp.Or(code, exitFailed)
+}
+
+// output remembers that it could not be written: a run that nobody can read has failed.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+func run(ctx context.Context, args []string, s Streams) int {
 	p := &program{Streams: s}
 	root := p.root() //nolint:contextcheck // cobra hands the context over, see ExecuteContext
 	root.SetArgs(args)
@@ -80,6 +108,9 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return p.exit
+	}
+	if o, ok := s.Out.(*output); ok && o.err != nil {
+		return exitFailed // Main says why
 	}
 	if problems := config.AsProblems(err); problems != nil {
 		for _, problem := range problems {
@@ -184,6 +215,9 @@ func (p *program) lookup(name string) string {
 
 // terminal reports whether w is a terminal, or another device of characters.
 func terminal(w io.Writer) bool {
+	if o, ok := w.(*output); ok {
+		w = o.w
+	}
 	file, ok := w.(*os.File)
 	if !ok {
 		return false

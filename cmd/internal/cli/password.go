@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"fairlead/api"
+	"fairlead/router/route"
 )
 
 func (p *program) hashPasswordCommand() *cobra.Command {
@@ -47,6 +48,9 @@ func (p *program) hashPassword(ctx context.Context, name string, role api.Role, 
 	hash, err := api.HashPassword(password, useBcrypt)
 	if err != nil {
 		return failed("", "%v", err)
+	}
+	if _, err := api.CheckUser(api.User{Name: name, Role: role, PasswordHash: route.Secret(hash)}); err != nil {
+		return usage("choose another --name", "the user %v", err)
 	}
 	p.say("%s", hash)
 	_, _ = fmt.Fprintf(p.Err, "%s\n", p.style(p.Err).dim(strings.Join([]string{

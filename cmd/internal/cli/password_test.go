@@ -54,6 +54,7 @@ func TestHashPasswordRefuses(t *testing.T) {
 		{strings.Repeat("a", api.MaxPassword+1), "1024 at most", nil, exitFailed},
 		{strings.Repeat("a", 73), "use argon2id", []string{"--bcrypt"}, exitFailed},
 		{canary, "no role", []string{"--role", "root"}, exitUsage},
+		{canary, "a colon", []string{"--name", "a:b"}, exitUsage},
 		{canary, "there is no command", []string{canary[:1]}, exitUsage},
 	} {
 		if r := hashOf(t, c.input, c.args...); r.code != c.code || !strings.Contains(r.err, c.says) && c.says != "there is no command" || r.out != "" {
