@@ -2,12 +2,14 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
 
 // TestDeployDrainTimeout: what a leaving container still has in its hands is cut when
-// drain.timeout is over, and nothing of anybody else's.
+// drain.timeout is over, and nothing of anybody else's. A GET without an answer goes to
+// the other one; what may not be sent twice is told that it was cut.
 func TestDeployDrainTimeout(t *testing.T) {
 	const drain = 2 * time.Second
 	s := newSite(t)
@@ -16,8 +18,9 @@ func TestDeployDrainTimeout(t *testing.T) {
 	stays := s.run("app", labels)
 	s.verified("http_app", goes, stays)
 	l := s.load("app.localhost", "app")
-	untouched := []*flow{l.on(kindWebSocket, stays, goes), l.on(kindEvents, stays, goes), l.on(kindRequest, stays, goes)}
-	cut := []*flow{l.on(kindWebSocket, goes, stays), l.on(kindEvents, goes, stays), l.on(kindRequest, goes, stays)}
+	untouched := []*flow{l.on(kindWebSocket, stays, goes), l.on(kindEvents, stays, goes), l.on(kindGet, stays, goes)}
+	cut := []*flow{l.on(kindWebSocket, goes, stays), l.on(kindEvents, goes, stays), l.on(kindPost, goes, stays)}
+	moved := l.on(kindGet, goes, stays)
 	l.more(loadPhase / 4)
 	cut = append(cut, l.on(kindUpload, goes, stays)) // needs longer than the drain
 	began := l.action()
@@ -37,7 +40,19 @@ func TestDeployDrainTimeout(t *testing.T) {
 			t.Errorf("%s, want it cut at about %v", f.describe(began), drain)
 		}
 	}
-	for _, f := range untouched {
+	for _, f := range cut {
+		if (f.kind == kindPost || f.kind == kindUpload) && (f.status != 502 || f.reason != "backend_closed") {
+			t.Errorf("%s, want 502 backend_closed", f.describe(began))
+		}
+	}
+	s.eventually(time.Second, "the GET is at the other one", func() error {
+		w, err := s.stats(stays)
+		if err == nil && !slices.Contains(w.inFlight, moved.id) {
+			err = fmt.Errorf("%v, %s", w.inFlight, moved.describe(began))
+		}
+		return err
+	})
+	for _, f := range append(untouched, moved) {
 		if !f.alive() {
 			t.Errorf("%s, want it untouched", f.describe(began))
 		}

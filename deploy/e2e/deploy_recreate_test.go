@@ -77,8 +77,9 @@ func (p *project) ids(service string) []string {
 		"--filter", "label=com.docker.compose.service="+service))
 }
 
-// recreate replaces every container under load and returns the loads of the services.
-func (p *project) recreate(services []string, meanwhile func(l *load)) map[string]*load {
+// recreate replaces every container under load. It returns the loads of the services
+// and how long nobody may have served.
+func (p *project) recreate(services []string, meanwhile func(l *load)) (map[string]*load, time.Duration) {
 	t := p.s.t
 	t.Helper()
 	loads, old := map[string]*load{}, map[string][]string{}
@@ -96,7 +97,8 @@ func (p *project) recreate(services []string, meanwhile func(l *load)) map[strin
 	}
 	began := time.Now()
 	p.compose("up", "-d", "--force-recreate")
-	t.Logf("compose up --force-recreate took %v", time.Since(began).Round(time.Millisecond))
+	took := time.Since(began)
+	t.Logf("compose up --force-recreate took %v", took.Round(time.Millisecond))
 	for _, name := range services {
 		loads[name].more(loadPhase)
 		ids := p.ids(name)
@@ -108,7 +110,7 @@ func (p *project) recreate(services []string, meanwhile func(l *load)) map[strin
 		}
 		loads[name].end()
 	}
-	return loads
+	return loads, took
 }
 
 // TestDeployForceRecreate: all replicas are replaced at once and nobody notices; an
@@ -117,13 +119,13 @@ func TestDeployForceRecreate(t *testing.T) {
 	s := newSite(t)
 	p := s.composed(map[string]int{"solo": 1, "pair": 2})
 	var uploads []*flow
-	loads := p.recreate([]string{"solo", "pair"}, func(l *load) {
+	loads, gap := p.recreate([]string{"solo", "pair"}, func(l *load) {
 		if l.app == "solo" {
 			uploads = append(uploads, l.on(kindUpload, p.ids("solo")[0]))
 		}
 	})
 	for _, l := range loads {
-		l.wantNone()
+		l.wantHeld(gap)
 	}
 	loads["solo"].wantWell(uploads...)
 }
@@ -133,7 +135,8 @@ func TestDeployForceRecreate(t *testing.T) {
 func TestDeployForceRecreateWithoutHold(t *testing.T) {
 	s := newSite(t)
 	p := s.composed(map[string]int{"solo": 1, "pair": 2}, "holdFor=0")
-	for _, l := range p.recreate([]string{"solo", "pair"}, func(*load) {}) {
+	loads, _ := p.recreate([]string{"solo", "pair"}, func(*load) {})
+	for _, l := range loads {
 		l.wantOnly503(gapReasons...)
 	}
 }
@@ -168,15 +171,16 @@ func TestDeployStopRemoveRun(t *testing.T) {
 		loads[sv.name] = s.load(sv.name+".localhost", sv.name)
 	}
 	loads["now"].more(loadPhase / 2)
-	taken := 0
+	taken, gaps := 0, map[string]time.Duration{}
 	for i, sv := range services {
-		loads[sv.name].action()
+		began := loads[sv.name].action()
 		mustDocker(t, append([]string{"stop"}, ids[sv.name]...)...)
 		if addresses[address(s.runWith("intruder", appLabels("intruder"), net))] {
 			taken++
 		}
 		mustDocker(t, append([]string{"rm"}, ids[sv.name]...)...)
 		start(i)
+		gaps[sv.name] = time.Since(began)
 	}
 	t.Logf("%d of %d intruders got an address that a backend had", taken, len(services))
 	for _, sv := range services {
@@ -184,7 +188,7 @@ func TestDeployStopRemoveRun(t *testing.T) {
 		s.verified("http_"+sv.name, ids[sv.name]...)
 		loads[sv.name].end()
 	}
-	loads["solo"].wantNone()
-	loads["pair"].wantNone()
+	loads["solo"].wantHeld(gaps["solo"])
+	loads["pair"].wantHeld(gaps["pair"])
 	loads["now"].wantOnly503(gapReasons...)
 }

@@ -40,10 +40,11 @@ func TestDeploySlowStart(t *testing.T) {
 	s.listed("http_fresh", 1)
 	first := s.load("fresh.localhost", "fresh")
 	first.action()
-	recreated.action()
+	began := recreated.action()
 	mustDocker(t, "stop", again)
 	mustDocker(t, "rm", again)
 	again = s.run("again", appLabels("again"), slowly()...)
+	gap := time.Since(began) + slowApp
 
 	first.more(loadPhase / 3)
 	recreated.more(loadPhase / 3)
@@ -53,8 +54,10 @@ func TestDeploySlowStart(t *testing.T) {
 	beside.more(loadPhase / 3)
 	for _, l := range []*load{first, recreated, beside} {
 		l.end()
-		l.wantNone()
 	}
+	first.wantNone()
+	recreated.wantHeld(gap)
+	beside.wantNone()
 	if got := beside.backends()[short(young)]; got == 0 {
 		t.Error("the new replica got nothing once it listened")
 	}

@@ -22,7 +22,8 @@ const (
 	kindWebSocket = "WebSocket"
 	kindEvents    = "events"
 	kindUpload    = "upload"
-	kindRequest   = "long request"
+	kindGet       = "long GET"
+	kindPost      = "long POST"
 )
 
 // An upload is 3 MiB in pieces: about 3 s.
@@ -36,6 +37,7 @@ const (
 // once ended is closed.
 type flow struct {
 	kind    string
+	id      string // by which the workload knows uploads and long requests
 	backend string // short id of the container
 	opened  time.Time
 	moved   atomic.Int64 // messages, events or pieces so far
@@ -113,7 +115,7 @@ func (l *load) on(kind, want string, all ...string) *flow {
 
 func (l *load) open(kind, id string, all []string) (*flow, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	st := &flow{kind: kind, opened: time.Now(), cancel: cancel, ended: make(chan struct{})}
+	st := &flow{kind: kind, id: id, opened: time.Now(), cancel: cancel, ended: make(chan struct{})}
 	var err error
 	switch kind {
 	case kindWebSocket:
@@ -124,7 +126,8 @@ func (l *load) open(kind, id string, all []string) (*flow, error) {
 		go func() { st.finish(l.upload(ctx, st, id)) }()
 		err = l.whoHas(st, id, all)
 	default:
-		go func() { st.finish(l.longRequest(ctx, st, id)) }()
+		method := strings.TrimPrefix(kind, "long ")
+		go func() { st.finish(l.longRequest(ctx, st, method, id)) }()
 		err = l.whoHas(st, id, all)
 	}
 	if err != nil {
@@ -257,8 +260,8 @@ func (l *load) upload(ctx context.Context, st *flow, id string) error {
 }
 
 // longRequest waits for an answer that the workload gives after 30 s.
-func (l *load) longRequest(ctx context.Context, st *flow, id string) error {
-	res, err := l.request(ctx, http.MethodGet, "/?wait=30s&id="+id, nil)
+func (l *load) longRequest(ctx context.Context, st *flow, method, id string) error {
+	res, err := l.request(ctx, method, "/?wait=30s&id="+id, nil)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ const (
 	loadPhase = 600
 	// loadTimeout is the client's patience: longer than holdFor's default.
 	loadTimeout = 15 * time.Second
+	// defaultHold is holdFor without a label.
+	defaultHold = 10 * time.Second
 	// heldAfter is from when on an answer counts as one that waited.
 	heldAfter = 250 * time.Millisecond
 )
@@ -260,6 +262,21 @@ func orderedKeys[V any](m map[string]V) []string {
 func (l *load) wantNone() {
 	l.s.t.Helper()
 	l.wantAtMost(0, 0)
+}
+
+// wantHeld wants no failed request although nobody served for gap. Only where the
+// engine took so long that holdFor's default ended, which says nothing about the
+// router, a 503 that says when to come back is right, too.
+func (l *load) wantHeld(gap time.Duration) {
+	l.s.t.Helper()
+	if gap < defaultHold-time.Second {
+		l.wantNone()
+		return
+	}
+	l.s.t.Logf("%s: the engine took %v to replace it, about holdFor or longer", l.host, gap)
+	if len(l.failed()) > 0 {
+		l.wantOnly503(gapReasons...)
+	}
 }
 
 // wantAtMost allows n failed requests, all begun within settle of the action.
