@@ -380,3 +380,28 @@ func TestRefusedInspectsAreNotRepeatedAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// Engines drop events for a reader that dawdles: ours waits for nothing.
+func TestEventsAreTakenWhileTheEngineAnswersNothing(t *testing.T) {
+	onWire(t, enginetest.Docker29, threeSites, func(w *wire) {
+		w.e.Delay(enginetest.Inspect, 4*time.Second)
+		w.e.Delay(enginetest.Occupants, 4*time.Second)
+		w.e.Delay(enginetest.List, 4*time.Second)
+		for i := range 20 { // ten times what an engine keeps for a slow reader
+			for range 100 {
+				w.e.Probe("a")
+				w.e.SetHealth("b", "healthy")
+				w.e.Emit(enginetest.Event{Type: "network", Action: "connect", ID: enginetest.HexID("network bridge"), Attrs: map[string]string{"container": "x"}})
+			}
+			w.after(time.Millisecond)
+			if i == 10 {
+				w.e.Cut(true)
+			}
+		}
+		w.after(time.Minute)
+		if n := w.e.Dropped(); n != 0 {
+			t.Errorf("%d events were dropped", n)
+		}
+		w.is("http_b", w.up("b"))
+	})
+}
