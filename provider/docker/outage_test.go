@@ -405,3 +405,20 @@ func TestEventsAreTakenWhileTheEngineAnswersNothing(t *testing.T) {
 		w.is("http_b", w.up("b"))
 	})
 }
+
+func TestEventsWithoutAChangeHandOverNothing(t *testing.T) {
+	onWire(t, enginetest.Docker29, threeSites, func(w *wire) {
+		handed, asked := w.handed(), w.e.Requests(enginetest.Inspect)
+		for range 50 {
+			w.e.SetHealth("a", "")
+			w.e.Signal("b", "1")
+			w.after(time.Second)
+		}
+		if n := w.handed() - handed; n != 0 {
+			t.Errorf("%d snapshots for nothing", n)
+		}
+		if n := w.e.Requests(enginetest.Inspect) - asked; n != 50 {
+			t.Errorf("%d inspects for 50 events that may be news", n)
+		}
+	})
+}
