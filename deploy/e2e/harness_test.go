@@ -96,6 +96,14 @@ func cleanUp() {
 			_, _ = docker("network", "rm", id)
 		}
 	}
+	if list, err := docker("images", "--filter", "label="+markKey, "--format", "{{.Repository}}"); err == nil {
+		for name := range strings.FieldsSeq(list) {
+			owner, ours := strings.CutPrefix(name, markKey+"-")
+			if ours && name+":latest" != image && len(abandoned(name+" "+owner)) > 0 {
+				_, _ = docker("rmi", "-f", name+":latest")
+			}
+		}
+	}
 }
 
 // abandoned are the ids in lines of "id process" whose process is this one, or is gone.
