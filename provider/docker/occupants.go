@@ -55,28 +55,35 @@ func (s *state) blind() bool { return s.site.networks == nil || s.noOccupants }
 // that reason and has its address after all is back. Containers that were asked about
 // later than the network say more themselves.
 func (s *state) occupied(a seating, now time.Time) urgency {
-	type seat struct {
-		container string
-		ipv6      bool
-	}
-	taken := map[seat]bool{}
-	for address, id := range a.occupants {
-		taken[seat{id, isIPv6(address)}] = true
-	}
 	level := idle
 	for _, r := range s.records {
 		if r.removed || r.launched.After(a.asked) && !r.inFlight {
 			continue
 		}
 		for _, key := range r.keysOn(a.network) {
-			level = max(level, s.contest(r, key, a.occupants[canonical(key.address)], taken[seat{r.id, isIPv6(key.address)}], now))
+			owner := a.occupants[key.address]
+			if owner == "" {
+				owner = a.occupants[canonical(key.address)]
+			}
+			seated := owner == "" && a.seats(r.id, isIPv6(key.address))
+			level = max(level, s.contest(r, key, owner, seated, now))
 		}
 	}
 	return level
 }
 
+// seats reports whether a container has an address of that kind on the network.
+func (a *seating) seats(id string, ipv6 bool) bool {
+	for address, owner := range a.occupants {
+		if owner == id && isIPv6(address) == ipv6 {
+			return true
+		}
+	}
+	return false
+}
+
 // contest compares an address that a container is believed to have with its owner, ""
-// for none. seated is set when the container has an address of that kind there.
+// for none; seated is set when there is none and the container has another one there.
 func (s *state) contest(r *record, key addressKey, owner string, seated bool, now time.Time) urgency {
 	switch {
 	case owner == r.id:
