@@ -99,6 +99,7 @@ func cleanUp() {
 	if list, err := docker("images", "--filter", "label="+markKey, "--format", "{{.Repository}}"); err == nil {
 		for name := range strings.FieldsSeq(list) {
 			owner, ours := strings.CutPrefix(name, markKey+"-")
+			owner, _, _ = strings.Cut(owner, "-") // a run has several images
 			if ours && name+":latest" != image && len(abandoned(name+" "+owner)) > 0 {
 				_, _ = docker("rmi", "-f", name+":latest")
 			}
