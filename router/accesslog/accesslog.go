@@ -163,8 +163,11 @@ func (l *Log) flush() {
 		lost = min(lost, count)
 		l.written.Add(count - lost)
 		l.dropped.Add(lost)
-		if err != nil {
+		switch {
+		case lost > 0:
 			l.complain(err, "the access log cannot be written; lines are lost")
+		case err != nil:
+			l.complain(err, "the access log cannot be set aside; no line is lost, but it grows beyond its size")
 		}
 	}
 	if cap(block) > 4*hurryAt && len(block) < cap(block)/4 {

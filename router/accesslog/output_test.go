@@ -184,6 +184,30 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
+// TestAFileThatCannotBeSetAside grows rather than lose a line, and the log says that.
+func TestAFileThatCannotBeSetAside(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "access.log")
+	if err := os.MkdirAll(filepath.Join(path+".1", "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var own bytes.Buffer
+	l := New(Config{Path: path, MaxBytes: 100, Keep: 1, Log: zerolog.New(&own)})
+	if err := l.out.open(); err != nil {
+		t.Fatal(err)
+	}
+	defer l.out.close()
+	for range 5 {
+		l.Log(request(), "/")
+		l.flush()
+	}
+	if n := strings.Count(read(t, path), "\n"); n != 5 || l.Stats() != (Stats{Lines: 5}) {
+		t.Errorf("%d lines, %+v", n, l.Stats())
+	}
+	if text := own.String(); strings.Count(text, "\n") != 1 || strings.Contains(text, "lines are lost") || !strings.Contains(text, "grows beyond its size") {
+		t.Errorf("log %q", text)
+	}
+}
+
 func TestOpenFails(t *testing.T) {
 	l := New(Config{Path: filepath.Join(t.TempDir(), "no", "such", "folder")})
 	if err := l.Open(); !errors.Is(err, os.ErrNotExist) {
