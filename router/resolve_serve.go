@@ -40,9 +40,23 @@ func (r *resolver) serve() {
 	switch {
 	case rot.Panic || health.Panic.Active:
 		r.say("Nothing is verified, so unverified backends serve (panic).")
+		if neverServed(rot) {
+			r.say("None of them has passed a probe or served a request yet: where they refuse the connection clients get 503 %s.", route.ReasonAllUnhealthy)
+		}
 	case r.res.ExitCode() == ExitUnverified:
 		r.say("No verified backend would get it yet.")
 	}
+}
+
+// neverServed reports whether no member of a rotation ever answered a probe or a
+// request, so that a refusal is no failed contact (502) to its clients.
+func neverServed(rot *route.Rotation) bool {
+	for i := range rot.Members {
+		if load := rot.Members[i].Placement.Load; load == nil || load.Proven.Load() {
+			return false
+		}
+	}
+	return len(rot.Members) > 0
 }
 
 // health finds the winner's health in the view.
