@@ -54,9 +54,11 @@ func (c *clients) find(conn net.Conn) *waiting {
 	return w
 }
 
-// settle waits, for grace at most, until no connection has waited for less than grace.
-// A client that used its connection a moment ago is about to use it again: closing it
-// under that request would lose the request, answering it ends the connection well.
+// settle waits, for grace at most, until no connection has a request or has waited for
+// less than grace. A client that used its connection a moment ago is about to use it
+// again: closing it under that request would lose the request, answering it ends the
+// connection well. One whose answer is under way counts too, for that answer may have
+// begun before the end was known and so promise that the connection stays.
 func (c *clients) settle(ctx context.Context, grace time.Duration) {
 	const steps = 100
 	ending, cancel := context.WithTimeout(ctx, grace)
@@ -72,12 +74,12 @@ func (c *clients) settle(ctx context.Context, grace time.Duration) {
 	}
 }
 
-// recent reports whether a connection waits for less than grace.
+// recent reports whether a connection has a request or waits for less than grace.
 func (c *clients) recent(grace time.Duration) (found bool) {
 	c.conns.Range(func(_, v any) bool {
 		if w, ok := v.(*waiting); ok {
 			since := w.since.Load()
-			found = since != 0 && time.Since(time.Unix(0, since)) < grace
+			found = since == 0 || time.Since(time.Unix(0, since)) < grace
 		}
 		return !found
 	})
