@@ -76,6 +76,7 @@ type idle struct{}
 func (idle) Open(route.Backend) (route.Upstream, error) { return idle{}, nil }
 func (idle) CloseIdle()                                 {}
 func (idle) Retire(route.Drain)                         {}
+func (idle) CloseTunnels()                              {}
 func (idle) Reinstate()                                 {}
 
 func newRig(t *testing.T) *rig {

@@ -315,6 +315,7 @@ type idleCounter struct{ closed int }
 
 func (u *idleCounter) CloseIdle()         { u.closed++ }
 func (u *idleCounter) Retire(route.Drain) {}
+func (u *idleCounter) CloseTunnels()      {}
 func (u *idleCounter) Reinstate()         {}
 
 // TestBehaviourCloseIdle: pooled connections of a backend that went down are closed.

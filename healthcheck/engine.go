@@ -3,6 +3,7 @@ package healthcheck
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"hash/maphash"
@@ -38,6 +39,8 @@ type Config struct {
 	AllowLinkLocal bool
 	// CAs are the authorities that backendTLS.ca names.
 	CAs map[string]*x509.CertPool
+	// ClientCerts are the client certificates that backendTLS.clientCert names.
+	ClientCerts map[string]*tls.Certificate
 	// Version goes into the User-Agent of probes: "dev".
 	Version string
 	// OnTransition is called for every transition, in order, never concurrently and

@@ -269,6 +269,7 @@ func (u *fakeUpstream) CloseIdle() {
 	u.idle++
 }
 func (u *fakeUpstream) Retire(route.Drain) {}
+func (u *fakeUpstream) CloseTunnels()      {}
 func (u *fakeUpstream) Reinstate()         {}
 
 // backend makes a container's backend with a TCP check: jitter 0, initialDelay 0.

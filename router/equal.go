@@ -30,13 +30,16 @@ func equalOptions(a, b *route.Options) bool {
 	return a.StripPrefix == b.StripPrefix && a.AddPrefix == b.AddPrefix && slices.Equal(a.Headers, b.Headers) &&
 		a.LoadBalancer == b.LoadBalancer && a.BackendTimeout == b.BackendTimeout &&
 		a.RetryAttempts == b.RetryAttempts && a.Panic == b.Panic && a.DrainTimeout == b.DrainTimeout &&
-		a.HoldFor == b.HoldFor
+		a.HoldFor == b.HoldFor && a.Retry == b.Retry && a.PanicThreshold == b.PanicThreshold &&
+		a.NoBackendStatus == b.NoBackendStatus && a.OnDown == b.OnDown && a.Passive == b.Passive &&
+		a.Breaker == b.Breaker && a.Sticky == b.Sticky && a.Queue == b.Queue
 }
 
 func equalBackends(a, b *route.Backend) bool {
 	return a.ID == b.ID && a.Name == b.Name && equalContainers(a.Container, b.Container) &&
 		a.Incarnation == b.Incarnation && a.Host == b.Host && a.Port == b.Port && a.Scheme == b.Scheme &&
 		a.TLS == b.TLS && a.DialTimeout == b.DialTimeout && a.Weight == b.Weight && a.Docker == b.Docker &&
+		a.MaxConnections == b.MaxConnections && a.SlowStart == b.SlowStart && a.SlowStartMin == b.SlowStartMin &&
 		a.Provider == b.Provider && a.StartedAt.Equal(b.StartedAt) && a.Loopback == b.Loopback &&
 		equalChecks(a.Check, b.Check)
 }
@@ -58,7 +61,9 @@ func equalChecks(a, b *route.Check) bool {
 		a.TLS == b.TLS && a.Interval == b.Interval && a.FastInterval == b.FastInterval &&
 		a.DownInterval == b.DownInterval && a.Timeout == b.Timeout && a.Jitter == b.Jitter &&
 		a.InitialDelay == b.InitialDelay && a.UnhealthyThreshold == b.UnhealthyThreshold &&
-		a.HealthyThreshold == b.HealthyThreshold && a.Initial == b.Initial
+		a.HealthyThreshold == b.HealthyThreshold && a.Initial == b.Initial &&
+		a.FollowRedirects == b.FollowRedirects && a.BodyContains == b.BodyContains && a.BodyRegex == b.BodyRegex &&
+		a.GRPCService == b.GRPCService
 }
 
 func equalAbsences(a, b route.Absence) bool {

@@ -50,6 +50,7 @@ type sharedUpstream struct {
 type noUpstream struct{}
 
 func (noUpstream) CloseIdle()         {}
+func (noUpstream) CloseTunnels()      {}
 func (noUpstream) Retire(route.Drain) {}
 func (noUpstream) Reinstate()         {}
 

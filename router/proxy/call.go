@@ -13,6 +13,7 @@ import (
 // Causes with which we end a call ourselves.
 var (
 	errBackendTimeout = errors.New("no response head within backendTimeout")
+	errWentDown       = errors.New("the backend went down and onDown=close ends its tunnels")
 	errRetired        = errors.New("the backend left and its drain is over")
 	errBodyIdle       = errors.New("no byte of the response body for too long")
 )
@@ -34,6 +35,8 @@ type call struct {
 	over      bool
 
 	conn contact
+	// tunnel is set once the connection was switched to another protocol.
+	tunnel atomic.Bool
 
 	mu    sync.Mutex // guards the watch
 	timer *time.Timer

@@ -5,6 +5,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"net"
 	"net/netip"
@@ -44,6 +45,8 @@ type Config struct {
 	Limits         Limits
 	Timeouts       Timeouts
 	CAs            map[string]*x509.CertPool // for backendTLS.ca
+	// ClientCerts are the client certificates that backendTLS.clientCert names.
+	ClientCerts map[string]*tls.Certificate
 	// Dial and Resolve replace the network in tests; nil means the system's.
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)

@@ -161,6 +161,17 @@ func (c *contact) wrote() bool { return c.conn == nil || c.conn.written.Load() >
 // CloseIdle implements route.Upstream.
 func (u *upstream) CloseIdle() { u.pool.closeIdle() }
 
+// CloseTunnels implements route.Upstream.
+func (u *upstream) CloseTunnels() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for c := range u.calls {
+		if c.tunnel.Load() {
+			c.cancel(errWentDown)
+		}
+	}
+}
+
 // Retire implements route.Upstream.
 func (u *upstream) Retire(drain route.Drain) {
 	u.mu.Lock()

@@ -58,8 +58,14 @@ type Backend struct {
 	TLS         BackendTLS
 	DialTimeout time.Duration
 	Weight      int // 0 is a backup
-	Docker      DockerHealth
-	Provider    ProviderState
+	// MaxConnections is how many requests it gets at once; 0 is no limit.
+	MaxConnections int
+	// SlowStart is the time in which a backend that came back gets from SlowStartMin
+	// percent of its weight to all of it; 0 is off.
+	SlowStart    time.Duration
+	SlowStartMin int
+	Docker       DockerHealth
+	Provider     ProviderState
 	// StartedAt is the container's start; initialDelay counts from it. Zero for static backends.
 	StartedAt time.Time
 	// Loopback is set when the provider itself derived a loopback address
@@ -87,4 +93,6 @@ type BackendTLS struct {
 	ServerName         string // "" means the backend's host
 	InsecureSkipVerify bool
 	CA                 string // name of a CA in the configuration, "" means the system's
+	// ClientCert is the name of a client certificate in the configuration, "" for none.
+	ClientCert string
 }

@@ -7,8 +7,11 @@ type ProbeType string
 
 // Probe types that this version runs.
 const (
-	ProbeTCP  ProbeType = "tcp"
-	ProbeHTTP ProbeType = "http"
+	ProbeTCP       ProbeType = "tcp"
+	ProbeHTTP      ProbeType = "http"
+	ProbeTLS       ProbeType = "tls"
+	ProbeGRPC      ProbeType = "grpc"
+	ProbeWebSocket ProbeType = "websocket"
 )
 
 // Initial says what a backend counts as before its first verdict.
@@ -33,8 +36,9 @@ const (
 // timing identify a probe stream (two placements with equal ones share it);
 // thresholds and Initial belong to each placement.
 type Check struct {
-	Type    ProbeType
-	Scheme  Scheme // http or https, for ProbeHTTP
+	Type ProbeType
+	// Scheme is http or https, for ProbeHTTP, ProbeGRPC (http is h2c) and ProbeWebSocket.
+	Scheme  Scheme
 	Port    uint16
 	Path    string // begins with "/"; may hold a query, whose values are secret
 	Host    string // Host header, with the port unless it is the scheme's default
@@ -42,6 +46,12 @@ type Check struct {
 	Method  string
 	Headers []CheckHeader // sorted by name
 	Status  StatusSet
+	// FollowRedirects follows those to the same host and port, at most 3.
+	FollowRedirects bool
+	// BodyContains and BodyRegex (RE2) must be found in the first 64 KiB of the body.
+	BodyContains string
+	BodyRegex    string
+	GRPCService  string // "" asks for the server as a whole
 
 	TLS BackendTLS
 

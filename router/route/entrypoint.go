@@ -107,7 +107,17 @@ type Options struct {
 	BackendTimeout time.Duration
 	// RetryAttempts is the number of tries in all, 1 or more.
 	RetryAttempts int
+	Retry         Retry
 	Panic         PanicMode
+	// PanicThreshold is the percent of verified primaries below which all serve; 0 is off.
+	PanicThreshold int
+	// NoBackendStatus is what clients get when nothing may serve, 400 to 599.
+	NoBackendStatus int
+	OnDown          OnDown
+	Passive         Passive
+	Breaker         Breaker
+	Sticky          Sticky
+	Queue           Queue
 	// DrainTimeout bounds how long requests of a backend that left may go on.
 	DrainTimeout time.Duration
 	// HoldFor bounds how long a request waits for a backend while those of the
@@ -131,9 +141,17 @@ func DefaultOptions() Options {
 		LoadBalancer:   RoundRobin,
 		BackendTimeout: DefaultBackendTimeout,
 		RetryAttempts:  DefaultRetryAttempts,
+		Retry:          DefaultRetry(),
 		Panic:          PanicAll,
+		OnDown:         OnDownIdle,
+		Passive:        DefaultPassive(),
+		Breaker:        DefaultBreaker(),
+		Sticky:         Sticky{SameSite: "Lax"},
+		Queue:          DefaultQueue(),
 		DrainTimeout:   DefaultDrainTimeout,
 		HoldFor:        DefaultHoldFor,
+
+		NoBackendStatus: DefaultNoBackendStatus,
 	}
 }
 

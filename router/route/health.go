@@ -7,12 +7,16 @@ type State string
 
 // Backend states, in order of precedence.
 const (
-	StateLeaving   State = "leaving"
-	StateGated     State = "gated"
-	StateDown      State = "down"
-	StatePending   State = "pending"
-	StateUnchecked State = "unchecked"
-	StateUp        State = "up"
+	StateMaintenance State = "maintenance"
+	StateLeaving     State = "leaving"
+	StateDraining    State = "draining"
+	StateGated       State = "gated"
+	StateDown        State = "down"
+	StateEjected     State = "ejected"
+	StateTrial       State = "trial"
+	StatePending     State = "pending"
+	StateUnchecked   State = "unchecked"
+	StateUp          State = "up"
 )
 
 // Kind classifies a failure of a probe or of a contact with a backend (json.md).
@@ -32,6 +36,16 @@ const (
 	KindHTTPError          Kind = "http_error"
 	KindTLSFailure         Kind = "tls_failure"
 	KindProtocolError      Kind = "protocol_error"
+	KindBadBody            Kind = "bad_body"
+	KindRedirectBlocked    Kind = "redirect_blocked"
+	KindGRPCNotServing     Kind = "grpc_not_serving"
+	KindGRPCUnimplemented  Kind = "grpc_unimplemented"
+	KindGRPCError          Kind = "grpc_error"
+	KindWebSocketRefused   Kind = "websocket_refused"
+	KindEjectedFailures    Kind = "ejected_failures"
+	KindEjectedLatency     Kind = "ejected_latency"
+	KindAdminDrain         Kind = "admin_drain"
+	KindAdminMaintenance   Kind = "admin_maintenance"
 	KindProbeBlocked       Kind = "probe_blocked"
 	KindConfigError        Kind = "config_error"
 	KindLocalError         Kind = "local_error"
@@ -84,6 +98,7 @@ type EntrypointHealth struct {
 	Code           string // diagnostic code that closed the route, or ""
 	Explain        string // one sentence
 	Panic          PanicView
+	Breaker        *BreakerView // nil without a breaker
 	// DetectionBound is the largest published bound among the checks, 0 without any.
 	DetectionBound time.Duration
 	// ServesWhenDown is the status that clients get now, 0 while it serves.
@@ -94,10 +109,47 @@ type EntrypointHealth struct {
 
 // PanicView says whether unverified backends serve, since when and why.
 type PanicView struct {
-	Active bool
-	Mode   PanicMode
-	Since  time.Time // zero unless active
-	Reason string
+	Active    bool
+	Mode      PanicMode
+	Threshold int       // percent, 0 is off
+	Since     time.Time // zero unless active
+	Reason    string
+}
+
+// PassivePhase is the state of the passive layer, and of a circuit breaker.
+type PassivePhase string
+
+// Phases: closed lets all traffic through, open none, half-open one trial at a time.
+const (
+	PhaseClosed   PassivePhase = "closed"
+	PhaseOpen     PassivePhase = "open"
+	PhaseHalfOpen PassivePhase = "half_open"
+)
+
+// BreakerView is an entrypoint's circuit breaker at one moment.
+type BreakerView struct {
+	State        PassivePhase
+	RetryAt      time.Time // zero unless open
+	FailureRatio float64   // 0 to 1, over Samples
+	Samples      int
+}
+
+// PassiveView is the passive layer of a backend at one moment.
+type PassiveView struct {
+	State               PassivePhase
+	ConsecutiveFailures int // or those within the window
+	Threshold           int
+	Ejections           uint64    // since the start of the incarnation
+	Until               time.Time // zero unless open
+	TrialInProgress     bool
+	BlockedBy           string // "cap" or "last": why it is not ejected although it should be; ""
+	Recovery            Recovery
+}
+
+// WarmupView is a slow start at one moment.
+type WarmupView struct {
+	Percent float64 // of the weight, 0 to 100
+	EndsAt  time.Time
 }
 
 // BackendHealth is the whole truth about one placement at one moment.
@@ -105,9 +157,12 @@ type BackendHealth struct {
 	Backend        Backend
 	State          State
 	Healthy        *bool // nil when not known (pending, unchecked)
+	Admin          Admin
+	Passive        *PassiveView // nil while the layer is off
+	Warmup         *WarmupView  // nil unless it warms up
 	InRotation     bool
 	RotationReason RotationReason
-	// Source is the layer that decided: active, provider or none.
+	// Source is the layer that decided: active, passive, admin, provider or none.
 	Source          string
 	Kind            Kind
 	Message         string
@@ -147,6 +202,7 @@ type ProbeResult struct {
 	Kind     Kind
 	Message  string
 	Status   int    // 0 without one
+	GRPC     int    // grpc-status, -1 without one
 	Remote   string // the address dialled
 	Duration time.Duration
 	Phases   Phases
@@ -177,9 +233,11 @@ type Transition struct {
 	Backend    string // backend id, "" for the entrypoint itself
 	Address    string
 	Container  string
-	Layer      string // active, provider, route
+	Layer      string // active, passive, admin, provider, route
 	From, To   string
-	Cause      string // probe, traffic, provider, config, start
+	Cause      string // probe, traffic, timer, operator, provider, config, start, restore
+	Actor      string // of an operator's order, "" otherwise
+	Reason     string // the operator's words
 	Kind       Kind
 	Message    string
 	OK, Fail   int // consecutive counters

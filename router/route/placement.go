@@ -1,6 +1,9 @@
 package route
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Placement is one backend of one entrypoint. The value is immutable: when the
 // backend's settings change the Controller makes a new Placement that shares Load
@@ -11,6 +14,9 @@ type Placement struct {
 	Backend    Backend
 	Load       *Load
 	Upstream   Upstream
+	// Sticky names the placement in the cookies of its clients: opaque, equal over
+	// restarts of the router when the configuration gives the key. "" when unknown.
+	Sticky string
 }
 
 // Key identifies the placement: entrypoint id and incarnation.
@@ -43,6 +49,8 @@ type Load struct {
 type Upstream interface {
 	// CloseIdle closes pooled idle connections (a backend went down).
 	CloseIdle()
+	// CloseTunnels closes the tunnels (a backend went down and onDown is close).
+	CloseTunnels()
 	// Retire ends the upstream: idle connections close now, nothing is pooled any
 	// more, and what is in flight when the drain is over is cut.
 	Retire(drain Drain)
@@ -73,4 +81,9 @@ type Outcome struct {
 	// reset, timeout), not a bad status.
 	Transport bool
 	Status    int // HTTP status of the response, 0 without one
+	// Latency is the time to the response head, 0 without one.
+	Latency time.Duration
+	// Void is set when the attempt says nothing about the backend: the client left, the
+	// router refused or cut it, or nothing was sent.
+	Void bool
 }

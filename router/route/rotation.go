@@ -10,6 +10,8 @@ type Member struct {
 	Placement *Placement
 	Weight    int // effective, at least 1
 	Reason    RotationReason
+	// Judge hears what traffic sees of it; nil while nobody wants to know.
+	Judge Judge
 }
 
 // Rotation is the immutable set of placements that serve an entrypoint now.
@@ -17,6 +19,14 @@ type Rotation struct {
 	Rev     uint64    // engine-wide, strictly increasing
 	At      time.Time // when it was published; zero means now
 	Members []Member  // sorted by backend ID; all of one tier
+	// Fallback serves while every member is on trial and the trials are taken: what
+	// would serve without those on trial. Empty unless all members are on trial.
+	Fallback []Member
+	// Sticky are placements that serve the clients that are bound to them and nobody
+	// else: those that drain. Sorted by backend ID.
+	Sticky []Member
+	// Gate is the entrypoint's circuit breaker; nil without one.
+	Gate Gate
 	// Total is the sum of the members' weights; Uniform is set when all are equal.
 	Total   int
 	Uniform bool
@@ -146,6 +156,9 @@ const (
 	InPanicAll          RotationReason = "panic_all"
 	InPanicLast         RotationReason = "panic_last"
 	InInitialUp         RotationReason = "initial_up"
+	InTrial             RotationReason = "trial"
+	InPanicThreshold    RotationReason = "panic_threshold"
+	InStickyOnly        RotationReason = "sticky_only"
 
 	OutProbeFailed           RotationReason = "probe_failed"
 	OutPendingVerifiedExists RotationReason = "pending_verified_exists"
@@ -154,6 +167,11 @@ const (
 	OutDockerStarting        RotationReason = "docker_starting"
 	OutDockerUnhealthy       RotationReason = "docker_unhealthy"
 	OutLeaving               RotationReason = "leaving"
+	OutEjected               RotationReason = "ejected"
+	OutTrialInProgress       RotationReason = "trial_in_progress"
+	OutDraining              RotationReason = "draining"
+	OutMaintenance           RotationReason = "maintenance"
+	OutFull                  RotationReason = "full"
 	OutPanicNotSelected      RotationReason = "panic_not_selected"
 	OutPanicOff              RotationReason = "panic_off"
 	// OutMisconfigured: the entrypoint fails closed, whatever its backends say.
