@@ -156,7 +156,8 @@ func (s *applyStep) add(en *entry, rp *route.Placement) *placement {
 			p.inherit(twin)
 		}
 	}
-	p.shown = shownState(&rp.Backend, p.active.status)
+	s.settle(p)
+	p.shown = p.state()
 	s.moves = append(s.moves, move{p, what, causeStart})
 	return p
 }

@@ -14,6 +14,8 @@ import (
 const (
 	causeProbe    = "probe"
 	causeTimer    = "timer"
+	causeTraffic  = "traffic"
+	causeOperator = "operator"
 	causeProvider = "provider"
 	causeConfig   = "config"
 	causeStart    = "start"
@@ -22,6 +24,8 @@ const (
 // Layers of transitions (json.md).
 const (
 	layerActive   = "active"
+	layerPassive  = "passive"
+	layerAdmin    = "admin"
 	layerProvider = "provider"
 	layerRoute    = "route"
 )
@@ -32,6 +36,7 @@ type notice struct {
 	what       change
 	entry      bool           // of the entrypoint itself
 	idle       route.Upstream // its idle connections are closed
+	tunnels    route.Upstream // its tunnels are closed
 	local      string         // a local fault, instead of a transition
 }
 
@@ -72,14 +77,28 @@ func (e *Engine) flush() {
 	}
 }
 
+// down notes what becomes of the connections of a backend that was taken out.
+func (n *notice) down(p *route.Placement, mode route.OnDown) {
+	if mode != route.OnDownKeep {
+		n.idle = p.Upstream
+	}
+	if mode == route.OnDownClose {
+		n.tunnels = p.Upstream
+	}
+}
+
 func (e *Engine) send(n *notice) {
 	switch {
 	case n.local != "":
 		e.cfg.Log.Warn().Str(route.FieldCode, localCode).Str(route.FieldMessage, n.local).
 			Str(route.FieldHint, localHint).Msg("probes fail in the router itself")
 		return
-	case n.idle != nil:
+	}
+	if n.idle != nil {
 		n.idle.CloseIdle()
+	}
+	if n.tunnels != nil {
+		n.tunnels.CloseTunnels()
 	}
 	e.log(n)
 	if e.cfg.OnTransition != nil {
@@ -89,7 +108,7 @@ func (e *Engine) send(n *notice) {
 
 // emit notes one step of a placement: one transition, even when several layers changed.
 func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
-	from, to := p.shown, shownState(p.backend(), p.active.status)
+	from, to := p.shown, p.state()
 	if from == to && what == changeNone {
 		return
 	}
@@ -100,8 +119,8 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 		p.shown, p.since = to, now
 		p.counters.Transitions++
 		t.Debug = to == route.StateLeaving || to == route.StatePending || to == route.StateUnchecked
-		if to == route.StateDown {
-			n.idle = p.current.Upstream
+		if to == route.StateDown || to == route.StateEjected || to == route.StateMaintenance {
+			n.down(p.current, p.entry.entrypoint.Options.OnDown)
 		}
 	} else {
 		t.Debug = what != changeReason || to != route.StateDown
@@ -141,12 +160,19 @@ func (p *placement) transition(from, to route.State, cause string, now time.Time
 	switch to {
 	case route.StateGated, route.StateLeaving:
 		t.Layer = layerProvider
+	case route.StateDraining, route.StateMaintenance:
+		t.Layer, t.Actor, t.Reason = layerAdmin, p.admin.Actor, p.admin.Reason
+	case route.StateEjected, route.StateTrial:
+		t.Layer = layerPassive
 	case route.StateUp:
 		t.Threshold = p.rules.healthy
 	default:
 	}
-	if cause == causeProvider {
+	switch cause {
+	case causeProvider:
 		t.Layer = layerProvider
+	case causeOperator:
+		t.Layer, t.Actor, t.Reason = layerAdmin, p.admin.Actor, p.admin.Reason
 	}
 	t.Kind, t.Message = p.cause(to)
 	return t
@@ -155,6 +181,10 @@ func (p *placement) transition(from, to route.State, cause string, now time.Time
 // cause is the kind and the message that belong to a shown state.
 func (p *placement) cause(state route.State) (route.Kind, string) {
 	switch state {
+	case route.StateMaintenance, route.StateDraining:
+		return p.adminCause()
+	case route.StateEjected, route.StateTrial:
+		return p.passive.cause()
 	case route.StateDown:
 		return p.active.kind, p.active.message
 	case route.StateGated:
@@ -213,6 +243,18 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "backend reason changed"
 	case t.From == t.To:
 		return zerolog.DebugLevel, fmt.Sprintf("backend %s", n.what)
+	case t.To == string(route.StateEjected):
+		return zerolog.WarnLevel, "backend ejected"
+	case t.To == string(route.StateTrial):
+		return zerolog.InfoLevel, "backend trial"
+	case t.To == string(route.StateDraining):
+		return zerolog.InfoLevel, "backend drain"
+	case t.To == string(route.StateMaintenance):
+		return zerolog.InfoLevel, "backend maintenance"
+	case t.Cause == causeOperator && t.Layer == layerAdmin:
+		return zerolog.InfoLevel, "backend ready"
+	case t.From == string(route.StateEjected) || t.From == string(route.StateTrial) && t.To != string(route.StateDown):
+		return zerolog.InfoLevel, "backend readmitted"
 	case t.To == string(route.StateDown), t.To == string(route.StateGated):
 		return zerolog.WarnLevel, "backend down"
 	case t.To == string(route.StateUp):

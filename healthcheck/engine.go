@@ -198,6 +198,7 @@ func (e *Engine) tick() {
 	e.expediteReported(reported.failed, now)
 	e.showProof(reported.proved)
 	e.endStartups(now)
+	e.tickLayers(now)
 	e.collectDue(now)
 	e.launchWaiting(now)
 	e.mu.Unlock()

@@ -17,6 +17,8 @@ type entry struct {
 	placements []*placement // sorted by backend id
 	batch      uint64       // of the last Apply that named it
 
+	breaker *breaker // nil without one
+
 	rotation   *route.Rotation
 	decision   decision
 	counts     tally
@@ -35,7 +37,10 @@ type placement struct {
 	current *route.Placement
 	rules   activeRules
 	active  active
-	check   *check // nil while unchecked
+	check   *check   // nil while unchecked
+	passive *ejector // nil while the passive layer is off
+	admin   route.Admin
+	warm    warmup
 
 	in       bool                 // member of the published rotation
 	reason   route.RotationReason // why in, or why not
@@ -66,14 +71,19 @@ func (p *placement) candidate() candidate {
 		weight:    b.Weight,
 		provider:  b.Provider,
 		require:   b.Docker == route.DockerHealthRequire,
+		admin:     p.admin.State,
+		phase:     p.passive.phase(),
 		active:    p.active.status,
 		initial:   p.rules.initial,
 		succeeded: p.active.succeeded,
 		serving:   p.active.serving,
 		founding:  p.founding != nil && !p.founding.over && !p.refuted(),
-		wentBad:   p.active.wentBad,
+		wentBad:   p.wentBad(),
 	}
 }
+
+// wentBad is when the placement was last taken out, by probes or by traffic.
+func (p *placement) wentBad() time.Time { return later(p.active.wentBad, p.passive.ejectedAt()) }
 
 // refuted reports whether a probe got a definite no. A timeout is none: at a start it
 // may well be due to the router's own haste.

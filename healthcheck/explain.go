@@ -63,6 +63,10 @@ func (p *placement) story(h *route.BackendHealth) string {
 			return "Out of rotation: Docker's HEALTHCHECK is still starting, and dockerHealth=require waits for its first success."
 		}
 		return "Out of rotation: Docker's HEALTHCHECK says unhealthy; it returns when Docker says healthy."
+	case route.StateMaintenance, route.StateDraining:
+		return p.adminStory(h)
+	case route.StateEjected, route.StateTrial:
+		return p.passiveStory(h)
 	case route.StateDown:
 		return p.downStory(h)
 	case route.StatePending:
@@ -77,6 +81,8 @@ func (p *placement) story(h *route.BackendHealth) string {
 func (p *placement) downStory(h *route.BackendHealth) string {
 	lead := "Out of rotation"
 	switch h.RotationReason {
+	case route.InPanicThreshold:
+		lead = fmt.Sprintf("Still served because fewer than %d %% are verified (panicThreshold)", p.entry.entrypoint.Options.PanicThreshold)
 	case route.InPanicAll:
 		lead = "Still served because nothing else is verified (panic=all)"
 	case route.InPanicLast:

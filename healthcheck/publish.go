@@ -15,29 +15,26 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 	for i, p := range en.placements {
 		candidates[i] = p.candidate()
 	}
-	d := rotate(en.entrypoint.Options.Panic, candidates)
+	r := en.rules()
+	d := rotate(&r, candidates)
 	if en.entrypoint.FailClosed != nil {
 		d = closed(len(candidates))
 	}
 	en.decision, en.counts = d, tally{}
-	var members []route.Member
 	for i, p := range en.placements {
 		p.in, p.reason = d.in[i], d.reasons[i]
 		if p.active.succeeded {
 			p.current.Load.Proven.Store(true)
 		}
-		en.counts.add(shownState(p.backend(), p.active.status), p.in)
+		en.counts.add(p.state(), p.in)
 		e.watch(p, d.panic && p.in)
-		if p.in {
-			members = append(members, route.Member{Placement: p.current, Weight: max(p.backend().Weight, 1), Reason: p.reason})
-		}
 	}
 	s := summarize(en.entrypoint, &d, &en.counts)
 	en.served = en.served || en.counts.inRotation > 0
 	if en.served && en.counts.total == 0 && s.reason == route.ReasonInitializing {
 		s.reason = route.ReasonNoBackends // it is not at its beginning: it lost what it had
 	}
-	e.store(en, d, members, s.reason, now)
+	e.store(en, &d, candidates, s.reason, now)
 	e.summarized(en, s, cause, now)
 	en.publishRetry(now)
 	e.touch(en)
@@ -52,15 +49,71 @@ func closed(n int) decision {
 	return d
 }
 
+// rules are the entrypoint's settings that decide who serves.
+func (en *entry) rules() rules {
+	o := &en.entrypoint.Options
+	return rules{panic: o.Panic, threshold: o.PanicThreshold, ejectedServe: o.Passive.KeepServing}
+}
+
+// members are those that a decision takes in, with their weights.
+func (en *entry) members(d *decision, now time.Time) []route.Member {
+	var list []route.Member
+	warming := false
+	for i, p := range en.placements {
+		if d.in[i] {
+			list = append(list, route.Member{Placement: p.current, Weight: max(p.backend().Weight, 1), Reason: d.reasons[i], Judge: p.judge()})
+			warming = warming || p.warm.percent(now) < full
+		}
+	}
+	if !warming || d.panic || len(list) < 2 {
+		return list
+	}
+	n := 0
+	for i, p := range en.placements {
+		if d.in[i] { // percents are whole numbers, so that shares are exact
+			list[n].Weight *= p.warm.percent(now)
+			n++
+		}
+	}
+	return list
+}
+
+// fallback is who serves while every trial has its one request; nil unless all that
+// serve are on trial.
+func (en *entry) fallback(candidates []candidate, members []route.Member, now time.Time) []route.Member {
+	if slices.ContainsFunc(members, func(m route.Member) bool { return m.Reason != route.InTrial }) {
+		return nil
+	}
+	r := en.rules()
+	r.taken = true
+	d := rotate(&r, candidates)
+	return en.members(&d, now)
+}
+
+// bound are those that serve the clients that are bound to them, and nobody else.
+func (en *entry) bound(now time.Time) []route.Member {
+	var list []route.Member
+	for _, p := range en.placements {
+		if p.servesBound(now) {
+			list = append(list, route.Member{Placement: p.current, Weight: 1, Reason: route.InStickyOnly, Judge: p.judge()})
+		}
+	}
+	return list
+}
+
 // store publishes the rotation unless an equal one is there.
-func (e *Engine) store(en *entry, d decision, members []route.Member, reason route.Reason, now time.Time) {
+func (e *Engine) store(en *entry, d *decision, candidates []candidate, reason route.Reason, now time.Time) {
+	members := en.members(d, now)
+	fallback, bound := en.fallback(candidates, members, now), en.bound(now)
 	old := en.rotation
-	if old != nil && old.Tier == d.tier && old.Panic == d.panic && old.Reason == reason && slices.Equal(old.Members, members) {
+	if old != nil && old.Tier == d.tier && old.Panic == d.panic && old.Reason == reason && old.Gate == en.gate() &&
+		slices.Equal(old.Members, members) && slices.Equal(old.Fallback, fallback) && slices.Equal(old.Sticky, bound) {
 		return
 	}
 	e.rev++
 	r := route.NewRotation(e.rev, d.tier, members)
 	r.At, r.Panic, r.Reason = now, d.panic, reason
+	r.Fallback, r.Sticky, r.Gate = fallback, bound, en.gate()
 	en.rotation = r
 	en.cell.Store(r)
 }

@@ -17,6 +17,7 @@ func (s *applyStep) change(p *placement, rp *route.Placement) {
 	c := checkOf(p.entry, b)
 	p.rules = rulesOf(c, b, p.added)
 	what := s.recheck(p, c)
+	s.settle(p)
 	s.follow(p, before)
 	if p.decided() {
 		s.engine.decide(p)

@@ -13,7 +13,9 @@ type candidate struct {
 	provider route.ProviderState
 	// require: Docker's "starting" gates it out (dockerHealth=require).
 	require   bool
-	active    route.State // unchecked, pending, up or down
+	admin     route.AdminState   // "" is ready
+	phase     route.PassivePhase // "" is closed
+	active    route.State        // unchecked, pending, up or down
 	initial   route.Initial
 	succeeded bool // a probe succeeded once
 	serving   bool // pending only because its check was just turned on
@@ -23,10 +25,22 @@ type candidate struct {
 	wentBad  time.Time
 }
 
+// rules are an entrypoint's part in the decision.
+type rules struct {
+	panic route.PanicMode
+	// threshold is the percent of verified primaries below which panic begins.
+	threshold int
+	// ejectedServe: in panic those that traffic took out serve, too (passive.panic).
+	ejectedServe bool
+	// taken: no trial has a place free.
+	taken bool
+}
+
 // decision is what the rotation says about the candidates, in their order.
 type decision struct {
 	tier    route.Tier
 	panic   bool
+	scarce  bool         // panic because fewer than panicThreshold percent are verified
 	reason  route.Reason // why nobody serves
 	in      []bool
 	reasons []route.RotationReason
@@ -37,28 +51,34 @@ type decision struct {
 type standing uint8
 
 const (
-	standsOut      standing = iota // gated, leaving
+	standsOut      standing = iota // operator's word, gated, leaving
 	standsBlocked                  // initial=down and no success yet
+	standsEjected                  // panic at most, and not with passive.panic=false
 	standsDown                     // panic at most
 	standsPending                  // tiers 3 and 4
 	standsFounding                 // pending, but one tier with the verified ones
+	standsTrial                    // tiers 1 and 2, one request at a time
 	standsVerified                 // tiers 1 and 2
 )
 
 // standing places one candidate (health.md, "Rotation": A, V and P).
-func (c *candidate) standing() standing {
+func (c *candidate) standing(r *rules) standing {
 	starting := c.provider == route.ProviderStarting
 	switch {
-	case c.provider == route.ProviderLeaving, c.provider == route.ProviderUnhealthy, starting && c.require:
+	case c.admin == route.AdminDrain, c.admin == route.AdminMaintenance, c.provider == route.ProviderLeaving, c.provider == route.ProviderUnhealthy, starting && c.require:
 		return standsOut
 	case c.initial == route.InitialDown && !c.succeeded && c.active != route.StateUnchecked:
 		return standsBlocked
+	case c.active == route.StateDown && !starting && (c.phase != route.PhaseOpen || r.ejectedServe):
+		return standsDown
+	case c.phase == route.PhaseOpen, c.phase == route.PhaseHalfOpen && (r.taken || starting || c.active == route.StatePending):
+		return standsEjected
+	case c.phase == route.PhaseHalfOpen:
+		return standsTrial
 	case starting:
 		return c.pending()
 	case c.active == route.StateUp, c.active == route.StateUnchecked, c.serving:
 		return standsVerified
-	case c.active == route.StateDown:
-		return standsDown
 	case c.initial == route.InitialUp:
 		return standsVerified
 	}
@@ -74,15 +94,17 @@ func (c *candidate) pending() standing {
 
 // rotate decides who serves: a pure function of the layers. The tiers are tried in
 // order and the first that is not empty serves.
-func rotate(mode route.PanicMode, all []candidate) decision {
+func rotate(r *rules, all []candidate) decision {
 	d := decision{in: make([]bool, len(all)), reasons: make([]route.RotationReason, len(all))}
 	places := make([]standing, len(all))
 	for i := range all {
-		places[i] = all[i].standing()
+		places[i] = all[i].standing(r)
 	}
 	verified := func(s standing) bool { return s >= standsFounding }
 	pending := func(s standing) bool { return s == standsPending }
 	switch {
+	case r.scarce(all, places) && d.choose(all, places, func(s standing) bool { return s >= standsDown || r.ejectedServe && s == standsEjected }, false):
+		d.tier, d.panic, d.scarce = route.TierPanic, true, true
 	case d.choose(all, places, verified, false):
 		d.tier = route.TierVerified
 	case d.choose(all, places, verified, true):
@@ -91,14 +113,33 @@ func rotate(mode route.PanicMode, all []candidate) decision {
 		d.tier = route.TierPending
 	case d.choose(all, places, pending, true):
 		d.tier = route.TierPendingBackup
-	case d.panics(mode, all, places):
+	case d.panics(r, all, places):
 		d.tier, d.panic = route.TierPanic, true
 	default:
 		d.reason = emptyReason(all, places)
 	}
 	d.unverifiedOnly(places)
-	d.explain(mode, all, places)
+	d.explain(r.panic, all, places)
 	return d
+}
+
+// scarce reports whether too few primaries are verified (panicThreshold). Those that
+// wait for their first success by healthCheck.initial=down do not count.
+func (r *rules) scarce(all []candidate, places []standing) bool {
+	if r.threshold <= 0 || r.panic != route.PanicAll {
+		return false
+	}
+	verified, primaries := 0, 0
+	for i, s := range places {
+		if all[i].weight == 0 || s <= standsBlocked {
+			continue
+		}
+		primaries++
+		if s >= standsFounding {
+			verified++
+		}
+	}
+	return verified*100 < r.threshold*primaries
 }
 
 // choose takes the primaries, or the backups, whose standing is accepted.
@@ -117,7 +158,7 @@ func (d *decision) choose(all []candidate, places []standing, accept func(standi
 // founding ones are pending as any others.
 func (d *decision) unverifiedOnly(places []standing) {
 	for i, in := range d.in {
-		if in && places[i] == standsVerified {
+		if in && places[i] >= standsTrial {
 			return
 		}
 	}
@@ -131,15 +172,15 @@ func (d *decision) unverifiedOnly(places []standing) {
 }
 
 // panics chooses from those that are down, because nothing better exists.
-func (d *decision) panics(mode route.PanicMode, all []candidate, places []standing) bool {
-	down := func(s standing) bool { return s == standsDown }
-	switch mode {
+func (d *decision) panics(r *rules, all []candidate, places []standing) bool {
+	down := func(s standing) bool { return s == standsDown || r.ejectedServe && s == standsEjected }
+	switch r.panic {
 	case route.PanicOff:
 		return false
 	case route.PanicLast:
 		last := -1
 		for i := range all {
-			if places[i] == standsDown && (last < 0 || fresher(&all[i], &all[last])) {
+			if down(places[i]) && (last < 0 || fresher(&all[i], &all[last])) {
 				last = i
 			}
 		}
@@ -164,17 +205,21 @@ func fresher(a, b *candidate) bool {
 // emptyReason says why nobody serves although there are candidates; without any the
 // entrypoint knows better.
 func emptyReason(all []candidate, places []standing) route.Reason {
-	var down, waiting, gated, leaving bool
+	var down, waiting, gated, leaving, draining, maintenance bool
 	for i := range all {
 		switch {
-		case places[i] == standsDown, places[i] == standsBlocked && all[i].active == route.StateDown:
+		case all[i].admin == route.AdminMaintenance:
+			maintenance = true
+		case places[i] == standsOut && all[i].provider == route.ProviderLeaving:
+			leaving = true
+		case all[i].admin == route.AdminDrain:
+			draining = true
+		case places[i] == standsDown, places[i] == standsEjected, places[i] == standsBlocked && all[i].active == route.StateDown:
 			down = true
 		case places[i] == standsBlocked, all[i].provider == route.ProviderStarting:
 			waiting = true
-		case all[i].provider == route.ProviderUnhealthy:
-			gated = true
 		default:
-			leaving = true
+			gated = true
 		}
 	}
 	switch {
@@ -184,6 +229,10 @@ func emptyReason(all []candidate, places []standing) route.Reason {
 		return route.ReasonAllUnhealthy
 	case gated:
 		return route.ReasonDockerUnhealthy
+	case draining:
+		return route.ReasonAllDraining
+	case maintenance:
+		return route.ReasonAllMaintenance
 	case leaving:
 		return route.ReasonLeaving
 	}
@@ -203,10 +252,14 @@ func (d *decision) explain(mode route.PanicMode, all []candidate, places []stand
 
 func (d *decision) inReason(mode route.PanicMode, c *candidate, place standing) route.RotationReason {
 	switch {
+	case d.scarce:
+		return route.InPanicThreshold
 	case d.panic && mode == route.PanicLast:
 		return route.InPanicLast
 	case d.panic:
 		return route.InPanicAll
+	case place == standsTrial:
+		return route.InTrial
 	case place != standsVerified:
 		return route.InPendingNoVerified
 	case d.tier == route.TierVerifiedBackup:
@@ -221,16 +274,24 @@ func (d *decision) inReason(mode route.PanicMode, c *candidate, place standing) 
 
 func (d *decision) outReason(mode route.PanicMode, c *candidate, place standing) route.RotationReason {
 	switch {
+	case c.admin == route.AdminMaintenance:
+		return route.OutMaintenance
 	case c.provider == route.ProviderLeaving:
 		return route.OutLeaving
+	case c.admin == route.AdminDrain:
+		return route.OutDraining
 	case c.provider == route.ProviderUnhealthy:
 		return route.OutDockerUnhealthy
 	case place == standsBlocked:
 		return route.OutInitialDown
 	case c.provider == route.ProviderStarting:
 		return route.OutDockerStarting
-	case place == standsVerified:
+	case place == standsVerified, place == standsTrial:
 		return route.OutBackupStandby
+	case place == standsEjected && c.phase == route.PhaseHalfOpen && c.active != route.StateDown:
+		return route.OutTrialInProgress
+	case place == standsEjected:
+		return route.OutEjected
 	case place == standsDown:
 		return d.downReason(mode)
 	case d.tier == route.TierPending && c.weight == 0:

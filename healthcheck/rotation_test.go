@@ -76,7 +76,7 @@ func TestRotationInvariants(t *testing.T) {
 					trio[n].wentBad = t0.Add(time.Duration(n%2) * time.Second)
 				}
 				for _, mode := range []route.PanicMode{route.PanicAll, route.PanicLast, route.PanicOff} {
-					d := rotate(mode, trio)
+					d := rotate(&rules{panic: mode, ejectedServe: true}, trio)
 					if why := violation(mode, trio, &d); why != "" {
 						t.Fatalf("panic=%s: %s\n%+v\n%+v", mode, why, trio, d)
 					}
@@ -214,7 +214,7 @@ func TestRotationReasons(t *testing.T) {
 		{"founding backup", "", []candidate{backup(founding), down}, route.TierPendingBackup, "", "pending_no_verified probe_failed"},
 		{"nobody", "", nil, route.TierNone, route.ReasonNoBackends, ""},
 	} {
-		d := rotate(tt.mode, tt.all)
+		d := rotate(&rules{panic: tt.mode, ejectedServe: true}, tt.all)
 		var reasons []string
 		for _, r := range d.reasons {
 			reasons = append(reasons, string(r))

@@ -25,29 +25,42 @@ func (t *tally) add(state route.State, inRotation bool) {
 		}
 	case route.StatePending:
 		t.pending++
-	case route.StateDown, route.StateGated:
+	case route.StateTrial:
+		t.unhealthy++
+		if inRotation {
+			t.healthy++ // its probes pass
+		}
+	case route.StateDown, route.StateGated, route.StateEjected:
 		t.unhealthy++
 	default:
 	}
 }
 
-// shownState is the state of a placement as the layers together give it: the
-// provider's word goes first, and its "starting" is pending whatever a probe says, or
-// gated out where it is required to end first.
-func shownState(b *route.Backend, active route.State) route.State {
-	switch b.Provider {
-	case route.ProviderLeaving:
+// state is the state of a placement as the layers together give it (json.md, "state
+// precedence"): the operator's word goes first, then the provider's, whose "starting" is
+// pending whatever a probe says, or gated out where it is required to end first.
+func (p *placement) state() route.State {
+	b, phase := p.backend(), p.passive.phase()
+	starting := b.Provider == route.ProviderStarting
+	switch {
+	case p.admin.State == route.AdminMaintenance:
+		return route.StateMaintenance
+	case b.Provider == route.ProviderLeaving:
 		return route.StateLeaving
-	case route.ProviderUnhealthy:
+	case p.admin.State == route.AdminDrain:
+		return route.StateDraining
+	case b.Provider == route.ProviderUnhealthy, starting && b.Docker == route.DockerHealthRequire:
 		return route.StateGated
-	case route.ProviderStarting:
-		if b.Docker == route.DockerHealthRequire {
-			return route.StateGated
-		}
+	case p.active.status == route.StateDown && !starting:
+		return route.StateDown
+	case phase == route.PhaseOpen:
+		return route.StateEjected
+	case phase == route.PhaseHalfOpen:
+		return route.StateTrial
+	case starting:
 		return route.StatePending
-	default:
-		return active
 	}
+	return p.active.status
 }
 
 // healthy is the tri-state of BackendHealth: nil is "not known".
@@ -55,7 +68,7 @@ func healthy(state route.State) *bool {
 	switch state {
 	case route.StateUp:
 		return new(true)
-	case route.StateDown, route.StateGated:
+	case route.StateDown, route.StateGated, route.StateEjected, route.StateTrial:
 		return new(false)
 	default:
 		return nil

@@ -118,7 +118,8 @@ func (e *Engine) entryView(en *entry, now time.Time) *route.EntrypointHealth {
 		State: s.state, Total: t.total, Healthy: t.healthy, Unhealthy: t.unhealthy, Pending: t.pending,
 		Disabled: t.disabled, InRotation: t.inRotation, BackupsServing: en.decision.backups,
 		Since: en.since, Rev: en.rev, Reason: s.reason, Code: s.code,
-		Panic:    route.PanicView{Active: s.state == route.EntrypointPanic, Mode: en.entrypoint.Options.Panic, Since: en.panicSince},
+		Panic:    route.PanicView{Active: s.state == route.EntrypointPanic, Mode: en.entrypoint.Options.Panic, Threshold: en.entrypoint.Options.PanicThreshold, Since: en.panicSince},
+		Breaker:  en.breaker.view(now),
 		Backends: make([]route.BackendHealth, len(en.placements)),
 		History:  en.history,
 	}
@@ -146,6 +147,7 @@ func (e *Engine) backendView(p *placement, now time.Time) route.BackendHealth {
 		LastResult: p.last, Probes: p.ticks.list(), History: p.history,
 	}
 	h.Kind, h.Message = p.cause(p.shown)
+	h.Admin, h.Passive, h.Warmup = p.admin, p.passive.view(), p.warm.view(now)
 	h.Counters.ConsecutiveOK, h.Counters.ConsecutiveFail = p.active.ok, p.active.fail
 	if p.in {
 		h.EffectiveWeight = max(b.Weight, 1)
@@ -171,6 +173,10 @@ func (e *Engine) backendView(p *placement, now time.Time) route.BackendHealth {
 // source is the layer that decided the shown state.
 func (p *placement) source() string {
 	switch {
+	case p.shown == route.StateMaintenance, p.shown == route.StateDraining:
+		return "admin"
+	case p.shown == route.StateEjected, p.shown == route.StateTrial:
+		return "passive"
 	case p.backend().Provider == route.ProviderLeaving,
 		p.backend().Provider == route.ProviderUnhealthy,
 		p.backend().Provider == route.ProviderStarting:
