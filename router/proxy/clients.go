@@ -19,6 +19,9 @@ type clients struct {
 type waiting struct {
 	since atomic.Int64 // Unix nanoseconds; 0 while a request is served
 	used  atomic.Bool  // it had a request
+	// crossed: its request came before the end was known, so that its answer may have
+	// promised that the connection stays.
+	crossed atomic.Bool
 }
 
 func (w *waiting) begin() { w.since.Store(time.Now().UnixNano()) }
@@ -34,6 +37,7 @@ func (c *clients) arrived(conn net.Conn) {
 func (c *clients) busy(conn net.Conn) {
 	if w := c.find(conn); w != nil {
 		w.used.Store(true)
+		w.crossed.Store(false)
 		w.since.Store(0)
 	}
 }
@@ -54,17 +58,17 @@ func (c *clients) find(conn net.Conn) *waiting {
 	return w
 }
 
-// settle waits, for grace at most, until no connection has a request or has waited for
-// less than grace. A client that used its connection a moment ago is about to use it
-// again: closing it under that request would lose the request, answering it ends the
-// connection well. One whose answer is under way counts too, for that answer may have
-// begun before the end was known and so promise that the connection stays.
+// settle waits, for grace at most, until no connection has waited for less than grace.
+// A client that used its connection a moment ago is about to use it again: closing it
+// under that request would lose the request, answering it ends the connection well. So
+// is a client whose answer is under way as settle begins.
 func (c *clients) settle(ctx context.Context, grace time.Duration) {
 	const steps = 100
 	ending, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	tick := time.NewTicker(max(grace/steps, time.Millisecond))
 	defer tick.Stop()
+	c.cross()
 	for c.recent(grace) {
 		select {
 		case <-ending.Done():
@@ -74,12 +78,22 @@ func (c *clients) settle(ctx context.Context, grace time.Duration) {
 	}
 }
 
-// recent reports whether a connection has a request or waits for less than grace.
+// cross marks the connections that have a request now.
+func (c *clients) cross() {
+	c.conns.Range(func(_, v any) bool {
+		if w, ok := v.(*waiting); ok && w.since.Load() == 0 {
+			w.crossed.Store(true)
+		}
+		return true
+	})
+}
+
+// recent reports whether a connection waits for less than grace, or is about to.
 func (c *clients) recent(grace time.Duration) (found bool) {
 	c.conns.Range(func(_, v any) bool {
 		if w, ok := v.(*waiting); ok {
 			since := w.since.Load()
-			found = since == 0 || time.Since(time.Unix(0, since)) < grace
+			found = since == 0 && w.crossed.Load() || since != 0 && time.Since(time.Unix(0, since)) < grace
 		}
 		return !found
 	})
