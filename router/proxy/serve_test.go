@@ -293,16 +293,20 @@ func TestSettleWaitsForRecentConnectionsOnly(t *testing.T) {
 		prepare func(c *clients, conn net.Conn)
 		want    time.Duration
 	}{
-		"none":               {func(*clients, net.Conn) {}, 0},
-		"new":                {func(c *clients, n net.Conn) { c.arrived(n) }, grace},
-		"new 300 ms ago":     {func(c *clients, n net.Conn) { c.arrived(n); <-time.After(300 * time.Millisecond) }, 700 * time.Millisecond},
-		"busy":               {func(c *clients, n net.Conn) { c.arrived(n); c.busy(n) }, grace},
-		"idle":               {func(c *clients, n net.Conn) { c.arrived(n); c.busy(n); c.idle(n) }, grace},
-		"idle for long":      {func(c *clients, n net.Conn) { c.arrived(n); c.busy(n); c.idle(n); <-time.After(grace) }, 0},
-		"gone":               {func(c *clients, n net.Conn) { c.arrived(n); c.gone(n) }, 0},
-		"unknown":            {func(c *clients, n net.Conn) { c.busy(n); c.idle(n) }, 0},
-		"busy after 200 ms":  {func(c *clients, n net.Conn) { c.arrived(n); time.AfterFunc(200*time.Millisecond, func() { c.busy(n) }) }, 200 * time.Millisecond},
-		"new request":        {func(c *clients, n net.Conn) { c.arrived(n); c.busy(n); time.AfterFunc(grace/2, func() { c.idle(n); c.busy(n) }) }, grace / 2},
+		"none":              {func(*clients, net.Conn) {}, 0},
+		"new":               {func(c *clients, n net.Conn) { c.arrived(n) }, grace},
+		"new 300 ms ago":    {func(c *clients, n net.Conn) { c.arrived(n); <-time.After(300 * time.Millisecond) }, 700 * time.Millisecond},
+		"busy":              {func(c *clients, n net.Conn) { c.arrived(n); c.busy(n) }, grace},
+		"idle":              {func(c *clients, n net.Conn) { c.arrived(n); c.busy(n); c.idle(n) }, grace},
+		"idle for long":     {func(c *clients, n net.Conn) { c.arrived(n); c.busy(n); c.idle(n); <-time.After(grace) }, 0},
+		"gone":              {func(c *clients, n net.Conn) { c.arrived(n); c.gone(n) }, 0},
+		"unknown":           {func(c *clients, n net.Conn) { c.busy(n); c.idle(n) }, 0},
+		"busy after 200 ms": {func(c *clients, n net.Conn) { c.arrived(n); time.AfterFunc(200*time.Millisecond, func() { c.busy(n) }) }, 200 * time.Millisecond},
+		"new request": {func(c *clients, n net.Conn) {
+			c.arrived(n)
+			c.busy(n)
+			time.AfterFunc(grace/2, func() { c.idle(n); c.busy(n) })
+		}, grace / 2},
 		"gone after 200 ms":  {func(c *clients, n net.Conn) { c.arrived(n); time.AfterFunc(200*time.Millisecond, func() { c.gone(n) }) }, 200 * time.Millisecond},
 		"idle again in 0.5s": {func(c *clients, n net.Conn) { c.arrived(n); c.busy(n); time.AfterFunc(grace/2, func() { c.idle(n) }) }, grace},
 	} {
