@@ -10,21 +10,29 @@ import (
 // Pick chooses the member of a rotation that gets the next request. Placements in
 // tried are left out; false means that there is no other one (call it without
 // tried to use the same ones again). Weights count in every algorithm. It neither
-// allocates nor locks and ends for every mixture of weights.
-func Pick(rot *route.Rotation, cell *route.RotationCell, algo route.LoadBalancer, tried []*route.Placement) (*route.Placement, bool) {
+// allocates nor locks and ends for every mixture of weights. The member is the
+// rotation's own and must not be changed.
+func Pick(rot *route.Rotation, cell *route.RotationCell, algo route.LoadBalancer, tried []*route.Placement) (*route.Member, bool) {
 	if len(rot.Members) == 0 {
 		return nil, false
 	}
-	return pickAt(rot, cell.Cursor.Add(1)-1, algo, tried)
+	return pickAt(rot.Members, rot.Uniform, cell.Cursor.Add(1)-1, algo, tried)
 }
 
-// pickAt is Pick at a given turn of the cursor.
-func pickAt(rot *route.Rotation, turn uint64, algo route.LoadBalancer, tried []*route.Placement) (*route.Placement, bool) {
-	members := rot.Members
-	if len(members) == 1 && len(tried) == 0 {
-		return members[0].Placement, true
+// PickFallback is Pick among those that serve while all members are on trial.
+func PickFallback(rot *route.Rotation, cell *route.RotationCell, algo route.LoadBalancer, tried []*route.Placement) (*route.Member, bool) {
+	if len(rot.Fallback) == 0 {
+		return nil, false
 	}
-	pool := measure(members, rot.Uniform, tried)
+	return pickAt(rot.Fallback, false, cell.Cursor.Add(1)-1, algo, tried)
+}
+
+// pickAt is Pick at a given turn of the cursor, from one or more members.
+func pickAt(members []route.Member, uniform bool, turn uint64, algo route.LoadBalancer, tried []*route.Placement) (*route.Member, bool) {
+	if len(members) == 1 && len(tried) == 0 {
+		return &members[0], true
+	}
+	pool := measure(members, uniform, tried)
 	if pool.total == 0 {
 		return nil, false
 	}
@@ -41,7 +49,7 @@ func pickAt(rot *route.Rotation, turn uint64, algo route.LoadBalancer, tried []*
 	default:
 		i = pool.turn(turn)
 	}
-	return members[i].Placement, true
+	return &members[i], true
 }
 
 // pool is what one pick may choose from.

@@ -39,11 +39,11 @@ func tally(t *testing.T, rot *route.Rotation, algo route.LoadBalancer, n int, tr
 	counts := make([]int, len(rot.Members))
 	cell := &route.RotationCell{}
 	for range n {
-		p, ok := Pick(rot, cell, algo, tried)
+		m, ok := Pick(rot, cell, algo, tried)
 		if !ok {
 			t.Fatalf("%s: nothing picked", algo)
 		}
-		counts[index(t, rot, p)]++
+		counts[index(t, rot, m.Placement)]++
 	}
 	return counts
 }
@@ -51,8 +51,8 @@ func tally(t *testing.T, rot *route.Rotation, algo route.LoadBalancer, n int, tr
 func TestRoundRobinRotatesExactly(t *testing.T) {
 	rot, cell := rotation(100, 100, 100), &route.RotationCell{}
 	for i := range 30 {
-		p, _ := Pick(rot, cell, route.RoundRobin, nil)
-		if got := index(t, rot, p); got != i%3 {
+		m, _ := Pick(rot, cell, route.RoundRobin, nil)
+		if got := index(t, rot, m.Placement); got != i%3 {
 			t.Fatalf("turn %d: member %d", i, got)
 		}
 	}
@@ -70,8 +70,8 @@ func TestWeightedRoundRobinIsExactAndSpread(t *testing.T) {
 		counts := make([]float64, len(weights))
 		worst := 0.0
 		for turn := range 2 * period {
-			p, _ := Pick(rot, cell, route.RoundRobin, nil)
-			counts[index(t, rot, p)]++
+			m, _ := Pick(rot, cell, route.RoundRobin, nil)
+			counts[index(t, rot, m.Placement)]++
 			for i, w := range weights {
 				worst = max(worst, math.Abs(counts[i]-float64(turn+1)*float64(w)/float64(total)))
 			}
@@ -125,7 +125,7 @@ func TestPickLeavesOutWhatWasTried(t *testing.T) {
 		if p, ok := Pick(rot, &route.RotationCell{}, algo, all); ok || p != nil {
 			t.Errorf("%q: picked %v though all were tried", algo, p)
 		}
-		if p, ok := Pick(rot, &route.RotationCell{}, algo, all[:2]); !ok || p != rot.Members[1].Placement {
+		if m, ok := Pick(rot, &route.RotationCell{}, algo, all[:2]); !ok || m != &rot.Members[1] {
 			t.Errorf("%q: did not pick the one that is left", algo)
 		}
 	}

@@ -126,8 +126,8 @@ func wouldPick(e *route.Entrypoint, rot *route.Rotation, cell *route.RotationCel
 	if len(rot.Members) == 0 {
 		return nil
 	}
-	if p, ok := pickAt(rot, cell.Cursor.Load(), e.Options.LoadBalancer, nil); ok {
-		return []*route.Placement{p}
+	if m, ok := pickAt(rot.Members, rot.Uniform, cell.Cursor.Load(), e.Options.LoadBalancer, nil); ok {
+		return []*route.Placement{m.Placement}
 	}
 	return nil
 }

@@ -77,13 +77,14 @@ func (f *delivery) begin() route.Reason {
 	f.call, f.rot = nil, f.r.Cell.Load()
 	options := &f.r.Entrypoint.Options
 	for range maxRepicks {
-		target, ok := router.Pick(f.rot, f.r.Cell, options.LoadBalancer, f.tried)
+		m, ok := router.Pick(f.rot, f.r.Cell, options.LoadBalancer, f.tried)
 		if !ok && len(f.tried) > 0 {
-			target, ok = router.Pick(f.rot, f.r.Cell, options.LoadBalancer, nil)
+			m, ok = router.Pick(f.rot, f.r.Cell, options.LoadBalancer, nil)
 		}
 		if !ok {
 			break
 		}
+		target := m.Placement
 		if up, isOurs := target.Upstream.(*upstream); isOurs {
 			if f.call = up.begin(f.x, options.BackendTimeout, f.body); f.call != nil {
 				f.target = target

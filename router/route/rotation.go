@@ -94,6 +94,8 @@ type RotationCell struct {
 	// Held are the requests that wait for a backend now.
 	Held atomic.Int64
 	_    [64 - 32]byte
+	// Line is where requests wait while every backend is full.
+	Line Line
 	// Traffic counts what clients got.
 	Traffic Traffic
 }
@@ -109,9 +111,10 @@ func (c *RotationCell) Load() *Rotation {
 // emptyRotation stands for "not computed yet"; it is never modified.
 var emptyRotation = &Rotation{Reason: ReasonInitializing, Uniform: true}
 
-// Store publishes a rotation and wakes those who wait for one.
+// Store publishes a rotation and wakes those who wait for one, or for room in it.
 func (c *RotationCell) Store(r *Rotation) {
 	c.current.Store(r)
+	c.Line.Wake()
 	if waiting := c.changed.Swap(nil); waiting != nil {
 		close(*waiting)
 	}
