@@ -333,7 +333,7 @@ func TestResolveShowsThePickWithoutTakingATurn(t *testing.T) {
 				t.Errorf("%v, want %s", p, want)
 			}
 		}
-		if p, _ := Pick(r.Cell.Load(), r.Cell, route.RoundRobin, nil); p.Backend.ID != want {
+		if p, _ := Pick(r.Cell.Load(), r.Cell, route.RoundRobin, nil); p.Placement.Backend.ID != want {
 			t.Errorf("picked %s, want %s", p.Backend.ID, want)
 		}
 	}
