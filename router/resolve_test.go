@@ -334,7 +334,7 @@ func TestResolveShowsThePickWithoutTakingATurn(t *testing.T) {
 			}
 		}
 		if p, _ := Pick(r.Cell.Load(), r.Cell, route.RoundRobin, nil); p.Placement.Backend.ID != want {
-			t.Errorf("picked %s, want %s", p.Backend.ID, want)
+			t.Errorf("picked %s, want %s", p.Placement.Backend.ID, want)
 		}
 	}
 	for _, algo := range []route.LoadBalancer{route.Random, route.PowerOfTwo} {
