@@ -593,6 +593,8 @@ func mutate(v reflect.Value, name string, budget *int) string {
 		return leaf(name, budget, func() { v.SetBool(!v.Bool()) })
 	case reflect.Uint8, reflect.Uint16:
 		return leaf(name, budget, func() { v.SetUint(v.Uint() + 1) })
+	case reflect.Float64:
+		return leaf(name, budget, func() { v.SetFloat(v.Float() + 1) })
 	default:
 		return leaf(name, budget, func() { v.SetInt(v.Int() + 1) })
 	}
