@@ -71,6 +71,7 @@ func (s *applyStep) set(set *route.PlacementSet) *entry {
 		en.cell, en.rotation = set.Cell, nil
 	}
 	en.entrypoint = set.Entrypoint
+	en.settleBreaker()
 	s.replace(en, set.Placements)
 	return en
 }

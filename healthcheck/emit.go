@@ -233,6 +233,10 @@ func (e *Engine) log(n *notice) {
 func lineOf(n *notice) (zerolog.Level, string) {
 	t := &n.transition
 	switch {
+	case n.entry && t.To == string(route.PhaseOpen):
+		return zerolog.WarnLevel, "route circuit opened"
+	case n.entry && t.To == string(route.PhaseClosed):
+		return zerolog.InfoLevel, "route circuit closed"
 	case n.entry && t.To == string(route.EntrypointPanic):
 		return zerolog.WarnLevel, "route panic started"
 	case n.entry && t.From == string(route.EntrypointPanic):

@@ -104,6 +104,7 @@ type Engine struct {
 	// Run ends.
 	start   func(probe func(context.Context)) context.CancelCauseFunc
 	stopped bool
+	begun   time.Time // when Run began; zero before
 }
 
 // Stats are counters of the engine for metrics.
@@ -166,6 +167,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return cancel
 	}
 	e.schedule.start(begin, e.cfg.Tick)
+	e.begun = begin
 	e.mu.Unlock()
 	e.tick()
 	for {

@@ -181,6 +181,9 @@ func (p *placement) uncheckedStory(h *route.BackendHealth) string {
 
 func (p *placement) upStory(h *route.BackendHealth) string {
 	lead := "In rotation"
+	if p.warms() && h.Warmup != nil {
+		lead = fmt.Sprintf("In rotation with %.0f %% of its weight, all of it at %s (slowStart)", h.Warmup.Percent, clock(h.Warmup.EndsAt))
+	}
 	switch h.RotationReason {
 	case route.OutBackupStandby:
 		lead = "Standing by as a backup"

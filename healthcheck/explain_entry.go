@@ -129,6 +129,8 @@ func (en *entry) holding() string {
 // downTexts say why nothing serves.
 func (en *entry) downExplain(h *route.EntrypointHealth) string {
 	switch h.Reason {
+	case route.ReasonCircuitOpen:
+		return breakerText(en.breaker.view())
 	case route.ReasonMisconfigured:
 		f := en.entrypoint.FailClosed
 		return fmt.Sprintf("Closed: the label %s protects the route and is wrong or not available (%s), so every request gets 503.", f.Label, f.Code)

@@ -31,7 +31,7 @@ func (e *Engine) tickLayers(now time.Time) {
 			moves = e.tickOperator(p, moves, now)
 		}
 		changed := en.tickWarmup(now)
-		changed = en.breaker.tick(now) || changed
+		changed = e.tickBreaker(en, now) || changed
 		if len(moves) == 0 && !changed {
 			continue
 		}

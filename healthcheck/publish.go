@@ -27,14 +27,19 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 			p.current.Load.Proven.Store(true)
 		}
 		en.counts.add(p.state(), p.in)
+		e.warmUp(p, now)
 		e.watch(p, d.panic && p.in)
 	}
-	s := summarize(en.entrypoint, &d, &en.counts)
+	s := en.summarize(&d)
 	en.served = en.served || en.counts.inRotation > 0
 	if en.served && en.counts.total == 0 && s.reason == route.ReasonInitializing {
 		s.reason = route.ReasonNoBackends // it is not at its beginning: it lost what it had
 	}
-	e.store(en, &d, candidates, s.reason, now)
+	empty := s.reason
+	if en.counts.inRotation > 0 {
+		empty = route.ReasonNone
+	}
+	e.store(en, &d, candidates, empty, now)
 	e.summarized(en, s, cause, now)
 	en.publishRetry(now)
 	e.touch(en)

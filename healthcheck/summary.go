@@ -82,6 +82,16 @@ type summary struct {
 	code   string
 }
 
+// summarize is the entrypoint's state: an open circuit breaker keeps everything from its
+// backends, however well they are.
+func (en *entry) summarize(d *decision) summary {
+	s := summarize(en.entrypoint, d, &en.counts)
+	if en.counts.inRotation > 0 && s.reason == route.ReasonNone && en.broken() {
+		return summary{state: route.EntrypointDown, reason: route.ReasonCircuitOpen}
+	}
+	return s
+}
+
 // summarize computes an entrypoint's state from its rotation and its counts.
 func summarize(e *route.Entrypoint, d *decision, t *tally) summary {
 	switch {

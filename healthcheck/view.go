@@ -119,11 +119,11 @@ func (e *Engine) entryView(en *entry, now time.Time) *route.EntrypointHealth {
 		Disabled: t.disabled, InRotation: t.inRotation, BackupsServing: en.decision.backups,
 		Since: en.since, Rev: en.rev, Reason: s.reason, Code: s.code,
 		Panic:    route.PanicView{Active: s.state == route.EntrypointPanic, Mode: en.entrypoint.Options.Panic, Threshold: en.entrypoint.Options.PanicThreshold, Since: en.panicSince},
-		Breaker:  en.breaker.view(now),
+		Breaker:  en.breaker.view(),
 		Backends: make([]route.BackendHealth, len(en.placements)),
 		History:  en.history,
 	}
-	if h.InRotation == 0 {
+	if s.reason != route.ReasonNone {
 		h.ServesWhenDown = s.reason.Info().Status
 	}
 	if h.Panic.Active {
@@ -151,6 +151,9 @@ func (e *Engine) backendView(p *placement, now time.Time) route.BackendHealth {
 	h.Counters.ConsecutiveOK, h.Counters.ConsecutiveFail = p.active.ok, p.active.fail
 	if p.in {
 		h.EffectiveWeight = max(b.Weight, 1)
+	}
+	if p.warms() {
+		h.EffectiveWeight = max(h.EffectiveWeight*p.warm.percent(now)/full, 1)
 	}
 	if l := p.current.Load; l != nil {
 		h.InFlight, h.Tunnels, h.Load = l.InFlight.Load(), l.Tunnels.Load(), l
