@@ -29,9 +29,11 @@ type BackendHealth struct {
 	LastResult     *Result    `json:"last_result"`
 	NextCheckAt    *int64     `json:"next_check_at"`
 	InFlightProbe  bool       `json:"in_flight_probe"`
+	Passive        *Passive   `json:"passive"` // null while traffic ejects nobody
 	Admin          Admin      `json:"admin"`
 	Provider       Provision  `json:"provider"`
 	Load           Load       `json:"load"`
+	Warmup         *Warmup    `json:"warmup"`  // null unless it starts slowly
 	Traffic        *Traffic   `json:"traffic"` // null where no requests are counted
 	Hint           *string    `json:"hint"`
 	Code           *string    `json:"code"`
@@ -75,6 +77,7 @@ type Result struct {
 	Kind       *string `json:"kind"`
 	Message    string  `json:"message"`
 	Status     *int    `json:"status"`
+	GRPCStatus *int    `json:"grpc_status"` // null unless it was a gRPC probe that got one
 	Remote     *string `json:"remote"`
 	DurationMS float64 `json:"duration_ms"`
 	PhasesMS   Phases  `json:"phases_ms"`
@@ -90,26 +93,6 @@ type Phases struct {
 	Body      *float64 `json:"body"`
 }
 
-// Admin is the operator's word; this version has no endpoint that changes it.
-type Admin struct {
-	State string `json:"state"`
-}
-
-// Provision is the provider's word about a backend.
-type Provision struct {
-	Name  string `json:"name"`
-	State string `json:"state"` // present, starting, unhealthy, leaving
-	Stale bool   `json:"stale"`
-}
-
-// Load is what a backend carries now.
-type Load struct {
-	InFlight int64  `json:"in_flight"`
-	Max      *int64 `json:"max"`
-	Full     bool   `json:"full"`
-	Tunnels  int64  `json:"tunnels"`
-}
-
 // Transition is one change of state.
 type Transition struct {
 	At         int64              `json:"at"`
@@ -121,6 +104,8 @@ type Transition struct {
 	Cause      string             `json:"cause"`
 	Kind       *string            `json:"kind"`
 	Message    string             `json:"message"`
+	Actor      *string            `json:"actor"`  // who ordered it, null for what happened by itself
+	Reason     *string            `json:"reason"` // the operator's words
 	Counters   TransitionCounters `json:"counters"`
 	InRotation bool               `json:"in_rotation"`
 }
@@ -149,13 +134,16 @@ func newBackendHealth(v *router.EntrypointView, h *route.BackendHealth, detailed
 			Probes: h.Counters.Probes, Failures: h.Counters.Failures,
 			Transitions: h.Counters.Transitions, LateResults: h.Counters.LateResults,
 		},
-		LastResult: newResult(h.LastResult), NextCheckAt: epoch(h.NextCheckAt), InFlightProbe: h.InFlightProbe,
-		Admin:    Admin{State: "ready"},
+		LastResult: newResult(h.LastResult, h.Check), NextCheckAt: epoch(h.NextCheckAt), InFlightProbe: h.InFlightProbe,
+		Passive:  newPassive(h.Passive),
+		Admin:    newAdmin(&h.Admin),
 		Provider: Provision{Name: v.Entrypoint.Source, State: string(b.Provider), Stale: v.Stale},
 		Load:     newLoad(h),
+		Warmup:   newWarmup(h.Warmup),
 		Traffic:  r.trafficOfBackend(v, h),
 		Hint:     known(h.Hint), Code: known(h.Code), Explain: h.Explain,
 	}
+	out.passedOver()
 	if detailed {
 		out.Probes = newTicks(h.Probes)
 		out.History = newHistory(h.History)
@@ -163,21 +151,13 @@ func newBackendHealth(v *router.EntrypointView, h *route.BackendHealth, detailed
 	return out
 }
 
-// newLoad reads the counters now: the picture is as old as the last change of health.
-func newLoad(h *route.BackendHealth) Load {
-	inFlight, tunnels := h.InFlight, h.Tunnels
-	if h.Load != nil {
-		inFlight, tunnels = h.Load.InFlight.Load(), h.Load.Tunnels.Load()
-	}
-	return Load{InFlight: max(inFlight, 0), Tunnels: max(tunnels, 0)}
-}
-
-// unhealthy reports whether a probe or Docker says that the backend fails.
+// unhealthy reports whether a probe, traffic or Docker says that the backend fails. What
+// the operator or its end takes out is not unhealthy, and what is not known is not.
 func (b *BackendHealth) unhealthy() bool {
 	switch route.State(b.State) {
-	case route.StateDown, route.StateGated:
+	case route.StateDown, route.StateGated, route.StateEjected, route.StateTrial:
 		return true
-	case route.StateLeaving, route.StatePending, route.StateUnchecked, route.StateUp:
+	case route.StateLeaving, route.StateDraining, route.StateMaintenance, route.StatePending, route.StateUnchecked, route.StateUp:
 	}
 	return false
 }
@@ -188,10 +168,10 @@ func healthy(h *route.BackendHealth) *bool {
 	switch h.State {
 	case route.StateUp:
 		return &verdict
-	case route.StateDown, route.StateGated:
+	case route.StateDown, route.StateGated, route.StateEjected, route.StateTrial:
 		verdict = false
 		return &verdict
-	case route.StateLeaving:
+	case route.StateLeaving, route.StateDraining, route.StateMaintenance:
 		return h.Healthy
 	case route.StatePending, route.StateUnchecked:
 	}
@@ -208,11 +188,14 @@ func kindOf(h *route.BackendHealth) *string {
 		if h.Kind != route.KindDockerStarting {
 			return nil
 		}
-	case route.StateDown, route.StateGated:
+	case route.StateDown, route.StateGated, route.StateEjected, route.StateTrial:
 		if h.Kind == route.KindNone {
 			return known(route.KindOther)
 		}
-	case route.StateLeaving:
+	case route.StateLeaving, route.StateDraining, route.StateMaintenance:
+		if h.Healthy != nil && *h.Healthy {
+			return nil // what is healthy does not fail, whatever takes it out
+		}
 	}
 	return known(h.Kind)
 }
@@ -238,7 +221,8 @@ func newContainer(c *route.Container) *Container {
 	return &Container{ID: c.ID, Name: c.Name, Image: known(c.Image), StartedAt: epoch(c.StartedAt), Health: known(c.Health)}
 }
 
-func newResult(r *route.ProbeResult) *Result {
+// newResult shows a grpc-status only of probes that ask for one.
+func newResult(r *route.ProbeResult, c *route.CheckView) *Result {
 	if r == nil {
 		return nil
 	}
@@ -248,6 +232,9 @@ func newResult(r *route.ProbeResult) *Result {
 	}
 	if r.Status != 0 {
 		out.Status = &r.Status
+	}
+	if c != nil && c.Check.Type == route.ProbeGRPC && r.GRPC >= 0 {
+		out.GRPCStatus = &r.GRPC
 	}
 	return out
 }
@@ -267,6 +254,7 @@ func newTransition(t *route.Transition) Transition {
 	return Transition{
 		At: epochOrZero(t.At), AtMS: max(t.At.UnixMilli(), 0), Rev: t.Rev, Layer: t.Layer, From: t.From, To: t.To,
 		Cause: t.Cause, Kind: known(t.Kind), Message: t.Message,
+		Actor: known(t.Actor), Reason: known(t.Reason),
 		Counters: TransitionCounters{OK: t.OK, Fail: t.Fail}, InRotation: t.InRotation,
 	}
 }

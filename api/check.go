@@ -13,15 +13,15 @@ type Check struct {
 	ID string `json:"id"`
 	// SharedWith counts the other entrypoints that share the probe.
 	SharedWith         int      `json:"shared_with"`
-	Type               string   `json:"type"`   // tcp, http
-	Scheme             *string  `json:"scheme"` // http, https; null for tcp
+	Type               string   `json:"type"`   // tcp, http, tls, grpc, websocket
+	Scheme             *string  `json:"scheme"` // http, https; null for tcp and tls
 	Target             string   `json:"target"` // host:port
 	Method             *string  `json:"method"`
 	Path               *string  `json:"path"`
 	Host               *string  `json:"host"`
 	SNI                *string  `json:"sni"`
 	HeaderNames        []string `json:"header_names"`
-	Expect             *string  `json:"expect"` // the statuses that pass
+	Expect             *string  `json:"expect"` // what passes: statuses, words in the body
 	IntervalMS         int64    `json:"interval_ms"`
 	FastIntervalMS     int64    `json:"fast_interval_ms"`
 	DownIntervalMS     int64    `json:"down_interval_ms"`
@@ -69,12 +69,54 @@ func newCheck(v *route.CheckView) *Check {
 		Initial: string(c.Initial), DetectionBoundMS: millis(v.DetectionBound), QueueDelayMS: millis(v.QueueDelay),
 		Pace: paceOf(v),
 	}
-	if c.Type == route.ProbeHTTP {
-		out.Scheme, out.Method, out.Host, out.SNI = known(c.Scheme), known(c.Method), known(c.Host), known(c.SNI)
-		out.Path = known(redactQuery(c.Path))
-		out.Expect = known(c.Status.String())
-	}
+	out.ask(c)
 	return out
+}
+
+// grpcHealth is the method that a gRPC probe calls (grpc.health.v1).
+const grpcHealth = "/grpc.health.v1.Health/Check"
+
+// ask fills in what a probe of the check's type asks for and expects.
+func (out *Check) ask(c *route.Check) {
+	if c.Type != route.ProbeTCP {
+		out.SNI = known(c.SNI)
+	}
+	if !speaksHTTP(c.Type) {
+		return
+	}
+	out.Scheme, out.Host = known(c.Scheme), known(c.Host)
+	switch c.Type {
+	case route.ProbeHTTP:
+		out.Method, out.Path, out.Expect = known(c.Method), known(redactQuery(c.Path)), known(expectation(c))
+	case route.ProbeWebSocket:
+		out.Method, out.Path, out.Expect = known("GET"), known(redactQuery(c.Path)), known("101")
+	case route.ProbeGRPC:
+		out.Method, out.Path, out.Expect = known("POST"), known(grpcHealth), known("SERVING")
+		if c.GRPCService != "" {
+			out.Expect = known("SERVING for the service " + quoted(c.GRPCService))
+		}
+	case route.ProbeTCP, route.ProbeTLS:
+	}
+}
+
+// speaksHTTP reports whether a probe has a scheme and a Host.
+func speaksHTTP(t route.ProbeType) bool {
+	return t == route.ProbeHTTP || t == route.ProbeGRPC || t == route.ProbeWebSocket
+}
+
+// expectation is what an answer must be like to pass.
+func expectation(c *route.Check) string {
+	text := c.Status.String()
+	if c.FollowRedirects {
+		text += ", behind up to 3 redirects"
+	}
+	if c.BodyContains != "" {
+		text += ", with " + quoted(c.BodyContains) + " in the body"
+	}
+	if c.BodyRegex != "" {
+		text += ", with a match of " + quoted(c.BodyRegex) + " in the body"
+	}
+	return text
 }
 
 // newChecks maps every distinct check, in the order of their ids.
@@ -92,8 +134,15 @@ func newChecks(v *router.View) []SharedCheck {
 			NextLaunchAt: epoch(c.NextLaunch), QueueDelayMS: millis(c.QueueDelay),
 			DetectionBoundMS: millis(c.DetectionBound), InFlight: c.InFlight,
 		}
-		if c.Check.Type == route.ProbeHTTP {
-			out[i].Scheme, out[i].Path = known(c.Check.Scheme), known(redactQuery(c.Check.Path))
+		if speaksHTTP(c.Check.Type) {
+			out[i].Scheme = known(c.Check.Scheme)
+		}
+		switch c.Check.Type {
+		case route.ProbeHTTP, route.ProbeWebSocket:
+			out[i].Path = known(redactQuery(c.Check.Path))
+		case route.ProbeGRPC:
+			out[i].Path = known(grpcHealth)
+		case route.ProbeTCP, route.ProbeTLS:
 		}
 	}
 	return out

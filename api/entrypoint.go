@@ -15,8 +15,9 @@ type Entrypoint struct {
 	Backends    []Backend          `json:"backends"`
 	Config      EntrypointConfig   `json:"config"`
 	Diagnostics []route.Diagnostic `json:"diagnostics"`
-	// UnhealthyBackends are those of BackendHealth that failed a probe or that Docker
-	// calls unhealthy. Pending and leaving ones are not among them.
+	// UnhealthyBackends are those of BackendHealth that failed a probe, that traffic
+	// ejected or that Docker calls unhealthy. Pending and leaving ones are not among
+	// them, nor those that the operator took out.
 	UnhealthyBackends []BackendHealth  `json:"unhealthy_backends"`
 	BackendHealth     []BackendHealth  `json:"backend_health"`
 	Health            EntrypointHealth `json:"health"`
@@ -60,8 +61,8 @@ type EntrypointHealth struct {
 	Healthy        int    `json:"healthy"` // up or unchecked, and in rotation
 	Unhealthy      int    `json:"unhealthy"`
 	Pending        int    `json:"pending"`
-	Disabled       int    `json:"disabled"` // not probed
-	InRotation     int    `json:"in_rotation"`
+	Disabled       int    `json:"disabled"`    // not probed
+	InRotation     int    `json:"in_rotation"` // without those that are full now
 	BackupsServing bool   `json:"backups_serving"`
 	Since          int64  `json:"since"`
 	Rev            uint64 `json:"rev"`
@@ -89,12 +90,6 @@ type Panic struct {
 	ThresholdPercent int     `json:"threshold_percent"`
 	Since            *int64  `json:"since"`
 	Reason           *string `json:"reason"`
-}
-
-// Breaker is the state of a circuit breaker.
-type Breaker struct {
-	State   string `json:"state"` // closed, open, half_open
-	RetryAt *int64 `json:"retry_at"`
 }
 
 // newEntrypoint maps one entrypoint of a view; detailed adds the histories. What the
@@ -149,12 +144,12 @@ func newEntrypointHealth(v *router.EntrypointView, detailed bool) EntrypointHeal
 	state, reason, code := verdict(v)
 	out := EntrypointHealth{
 		State: string(state), Total: h.Total, Healthy: h.Healthy, Unhealthy: h.Unhealthy,
-		Pending: h.Pending, Disabled: h.Disabled, InRotation: h.InRotation, BackupsServing: h.BackupsServing,
+		Pending: h.Pending, Disabled: h.Disabled, InRotation: takingPart(h), BackupsServing: h.BackupsServing,
 		Since: epochOrZero(h.Since), Rev: h.Rev, Reason: known(reason), Code: known(code), Explain: h.Explain,
-		Panic: Panic{
-			Active: h.Panic.Active, Mode: string(v.Entrypoint.Options.Panic),
-			Since: epoch(h.Panic.Since), Reason: known(h.Panic.Reason),
-		},
+		Panic: newPanic(v), Breaker: newBreaker(h.Breaker),
+	}
+	if h.Breaker != nil && h.Breaker.State == route.PhaseOpen && reason == route.ReasonNone {
+		out.Reason, reason = known(route.ReasonCircuitOpen), route.ReasonCircuitOpen
 	}
 	if h.DetectionBound > 0 {
 		bound := millis(h.DetectionBound)

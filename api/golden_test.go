@@ -141,20 +141,25 @@ func firstDifference(got, want string) string {
 func TestAnswers(t *testing.T) {
 	sick := panicView().Entrypoint.Backends[0].ID
 	for name, c := range map[string]struct{ path, schema string }{
-		"index":       {"/", ""},
-		"health":      {"/health", "healthy.schema.json"},
-		"ready":       {"/ready", "ready.schema.json"},
-		"me":          {"/me", ""},
-		"entrypoints": {"/entrypoints", "entrypoint.schema.json"},
-		"one_ok":      {"/entrypoints/http_api", "entrypoint.schema.json"},
-		"one_panic":   {"/entrypoints/http_sick", "entrypoint.schema.json"},
-		"one_secure":  {"/entrypoints/http_secure", "entrypoint.schema.json"},
-		"backends":    {"/entrypoints/http_sick/backends", "backend_health.schema.json"},
-		"backend":     {"/entrypoints/http_sick/backends/" + sick, "backend_health.schema.json"},
-		"history":     {"/entrypoints/http_sick/backends/" + sick + "/history", "backend_health.schema.json#/$defs/transition"},
-		"checks":      {"/checks", ""},
-		"diagnostics": {"/diagnostics", ""},
-		"resolve":     {"/resolve?url=http://half.example.com/x%3Ftoken=" + canary + "&client_ip=10.1.2.3&header=X-Key:" + canary, ""},
+		"index":        {"/", ""},
+		"health":       {"/health", "healthy.schema.json"},
+		"ready":        {"/ready", "ready.schema.json"},
+		"me":           {"/me", ""},
+		"entrypoints":  {"/entrypoints", "entrypoint.schema.json"},
+		"one_ok":       {"/entrypoints/http_api", "entrypoint.schema.json"},
+		"one_panic":    {"/entrypoints/http_sick", "entrypoint.schema.json"},
+		"one_shaken":   {"/entrypoints/http_shaken", "entrypoint.schema.json"},
+		"one_serviced": {"/entrypoints/http_serviced", "entrypoint.schema.json"},
+		"one_busy":     {"/entrypoints/http_busy", "entrypoint.schema.json"},
+		"one_scarce":   {"/entrypoints/http_scarce", "entrypoint.schema.json"},
+		"one_probed":   {"/entrypoints/http_probed", "entrypoint.schema.json"},
+		"one_secure":   {"/entrypoints/http_secure", "entrypoint.schema.json"},
+		"backends":     {"/entrypoints/http_sick/backends", "backend_health.schema.json"},
+		"backend":      {"/entrypoints/http_sick/backends/" + sick, "backend_health.schema.json"},
+		"history":      {"/entrypoints/http_sick/backends/" + sick + "/history", "backend_health.schema.json#/$defs/transition"},
+		"checks":       {"/checks", ""},
+		"diagnostics":  {"/diagnostics", ""},
+		"resolve":      {"/resolve?url=http://half.example.com/x%3Ftoken=" + canary + "&client_ip=10.1.2.3&header=X-Key:" + canary, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := get(newServer(richView()), c.path)
@@ -186,11 +191,11 @@ func TestEveryStateIsShown(t *testing.T) {
 	if err := json.Unmarshal(get(newServer(richView()), "/entrypoints").Body.Bytes(), &all); err != nil {
 		t.Fatal(err)
 	}
-	states, backends := map[string]bool{}, map[string]bool{}
+	states, backends, reasons := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range all {
 		states[all[i].Health.State] = true
 		for _, b := range all[i].BackendHealth {
-			backends[b.State] = true
+			backends[b.State], reasons[b.RotationReason] = true, true
 			if b.History != nil {
 				t.Errorf("%s: a history in the list", all[i].ID)
 			}
@@ -201,9 +206,14 @@ func TestEveryStateIsShown(t *testing.T) {
 			t.Errorf("no entrypoint is %s", s)
 		}
 	}
-	for _, s := range []string{"up", "down", "pending", "gated", "leaving", "unchecked"} {
+	for _, s := range []string{"up", "down", "pending", "gated", "leaving", "unchecked", "ejected", "trial", "draining", "maintenance"} {
 		if !backends[s] {
 			t.Errorf("no backend is %s", s)
+		}
+	}
+	for _, s := range []string{"trial", "panic_threshold", "sticky_only", "ejected", "draining", "maintenance", "full"} {
+		if !reasons[s] {
+			t.Errorf("no backend is in or out of rotation because of %s", s)
 		}
 	}
 }

@@ -140,9 +140,9 @@ func ids(t *testing.T, body []byte) string {
 func TestFilters(t *testing.T) {
 	s := newServer(richView())
 	for query, want := range map[string]string{
-		"state=panic":                   "sick",
-		"state=partial,PANIC":           "backup half sick",
-		"state=unchecked&state=panic":   "plain sick",
+		"state=panic":                   "scarce sick",
+		"state=partial,PANIC":           "backup half probed scarce shaken sick",
+		"state=unchecked&state=panic":   "plain scarce sick",
 		"state=down&q=closed":           "closed-e104 closed-e113",
 		"source=file":                   "six",
 		"source=FILE&protocol=http":     "six",
@@ -158,7 +158,7 @@ func TestFilters(t *testing.T) {
 		"q=nothing":                     "",
 		"q=" + canary:                   "",
 		"limit=2":                       "api backup",
-		"limit=2&after=http_backup":     "closed-e104 closed-e113",
+		"limit=2&after=http_backup":     "busy closed-e104",
 		"after=tcp_db":                  "",
 		"after=http_zzz&protocol=tcp":   "tcp_db",
 		"limit=1&state=partial":         "backup",

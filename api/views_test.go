@@ -95,7 +95,7 @@ func down(b route.Backend, reason route.RotationReason) route.BackendHealth {
 	no := false
 	h := up(b)
 	h.State, h.Healthy, h.RotationReason = route.StateDown, &no, reason
-	h.InRotation = reason == route.InPanicAll
+	h.InRotation = reason == route.InPanicAll || reason == route.InPanicThreshold
 	h.Kind, h.Message = route.KindBadStatus, "the status is 503"
 	h.Since, h.Hint = ago(42*time.Second), "look at the log of the application"
 	h.Counters = route.Counters{ConsecutiveFail: 1, Probes: 61, Failures: 4, Transitions: 2, LateResults: 1}
@@ -136,7 +136,7 @@ func health(state route.EntrypointState, backends ...route.BackendHealth) route.
 			h.Pending++
 		case route.StateUnchecked:
 			h.Disabled++
-		case route.StateDown, route.StateGated:
+		case route.StateDown, route.StateGated, route.StateEjected, route.StateTrial:
 			h.Unhealthy++
 		}
 		if b.InRotation && (b.State == route.StateUp || b.State == route.StateUnchecked) {
@@ -152,6 +152,7 @@ func richView() *router.View {
 	v := &router.View{
 		Generation: 7, Global: []route.Diagnostic{route.Diagnose("I108", "set FAIRLEAD_CONTAINER_ID", "the own container was not found")},
 		Entrypoints: []router.EntrypointView{
+			shakenView(), servicedView(), busyView(), scarceView(), probedView(),
 			backupView(), checkView(), closedView("E104"), closedView("E113"), gatedView(), leavingView(), okView(), panicView(),
 			partialView(), pendingView(), retainedView(), shadowedView(), sixView(), startingView(), streamView(), uncheckedView(),
 		},
