@@ -196,7 +196,7 @@ func (s *applyStep) join(p *placement, c *route.Check, key checkKey) *check {
 		b := p.backend()
 		known = &check{
 			key: key, generation: e.generations,
-			spec:   Spec{Check: *c, ServerName: serverName(c, b)},
+			spec:   newSpec(c, b),
 			target: Target{Host: b.Host, Port: c.Port, Loopback: b.Loopback},
 		}
 		known.id = e.name(known)

@@ -24,6 +24,7 @@ const (
 	phaseTLS     phase = "the TLS handshake"
 	phaseWrite   phase = "sending the request"
 	phaseRead    phase = "waiting for the answer"
+	phaseBody    phase = "reading the body"
 )
 
 // verdict is an error in the words of json.md.
@@ -153,7 +154,7 @@ func classifyTLS(err error) verdict {
 		v.message = "the backend ended TLS: " + strings.TrimPrefix(plain(op.Err), "tls: ")
 		switch {
 		case strings.Contains(v.message, "no application protocol"):
-			v.clue = clueHTTP2
+			v.clue = clueALPN
 		case strings.Contains(v.message, "certificate"):
 			v.clue = clueClientCert
 		}

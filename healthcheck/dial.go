@@ -22,7 +22,7 @@ type dialer struct {
 // connect returns an open connection, or nil and a failed result. The result's
 // phases and remote address are filled in either way.
 func (d *dialer) connect(ctx context.Context, t Target, watch *stopwatch) (net.Conn, Result) {
-	r := Result{Phases: noPhases()}
+	r := newResult()
 	addrs, err := d.lookup(ctx, t.Host)
 	r.Phases.DNS = watch.lap()
 	if err != nil {

@@ -120,14 +120,10 @@ type Stats struct {
 // New returns an engine that knows nothing yet. It starts nothing.
 func New(cfg Config) *Engine {
 	cfg = cfg.withDefaults()
-	d := &dialer{dial: cfg.Dial, resolve: cfg.Resolve, loopback: cfg.AllowLoopback, linkLocal: cfg.AllowLinkLocal}
 	return &Engine{
-		cfg:  cfg,
-		seed: maphash.MakeSeed(),
-		probers: map[route.ProbeType]Prober{
-			route.ProbeTCP:  &tcpProber{dialer: d},
-			route.ProbeHTTP: &httpProber{dialer: d, agent: "fairlead-health/" + cfg.Version, cas: cfg.CAs},
-		},
+		cfg:      cfg,
+		seed:     maphash.MakeSeed(),
+		probers:  newProbers(&cfg),
 		entries:  map[string]*entry{},
 		checks:   map[checkKey]*check{},
 		ids:      map[string]*check{},

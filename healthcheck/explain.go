@@ -121,13 +121,7 @@ func (p *placement) asked() string {
 }
 
 // question is what a check asks: "GET http://10.0.0.5:8081/health" or "TCP 10.0.0.5:80".
-func (c *check) question() string {
-	s := &c.spec.Check
-	if s.Type != route.ProbeHTTP {
-		return strings.ToUpper(string(s.Type)) + " " + c.target.Address()
-	}
-	return fmt.Sprintf("%s %s://%s%s", s.Method, s.Scheme, c.target.Address(), redactQuery(s.Path))
-}
+func (c *check) question() string { return question(&c.spec.Check, c.target.Address()) }
 
 func (p *placement) pendingStory(h *route.BackendHealth) string {
 	starting := p.backend().Provider == route.ProviderStarting

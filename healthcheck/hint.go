@@ -11,10 +11,9 @@ func hint(p *placement) string {
 	if p.check == nil || p.active.streak == 0 {
 		return ""
 	}
-	text := clueHint(p.active.clue)
-	if text == "" {
-		text = p.kindHint()
-	}
+	text := advice(&complaint{
+		kind: p.active.kind, clue: p.active.clue, status: p.active.answered, check: &p.check.spec.Check, trafficPort: p.backend().Port,
+	})
 	if p.suspicious() {
 		text = also(text, fmt.Sprintf("over %d real requests succeeded meanwhile, so the check itself is probably wrong", enoughProof))
 	}
@@ -32,45 +31,99 @@ func also(text, more string) string {
 	return text + " - " + more
 }
 
+// complaint is a failure of a probe, as far as advice depends on it.
+type complaint struct {
+	kind        route.Kind
+	clue        clue
+	status      int // HTTP status, 0 without one
+	check       *route.Check
+	trafficPort uint16
+}
+
+// advice says what to do about a failure, "" when nothing in particular.
+func advice(f *complaint) string {
+	if text := clueHint(f.clue, f.check); text != "" {
+		return text
+	}
+	return f.kindHint()
+}
+
 // clueHint is the advice that one seen fact is enough for.
-func clueHint(c clue) string {
+func clueHint(c clue, check *route.Check) string {
 	switch c {
 	case clueTLSAnswer:
-		return "the port speaks TLS: set scheme=https"
+		return "the port speaks TLS: set scheme=https, or healthCheck.scheme=https for the probe alone"
 	case cluePlainAnswer:
 		return "the port speaks plain HTTP: set scheme=http, or probe the TLS port"
-	case clueHTTP2:
-		return "the port speaks HTTP/2 only: remove healthCheck.path to probe by TCP, or set healthCheck.port to one that speaks HTTP/1.1"
 	case clueUnknownCA:
 		return "set backendTLS.ca to the name of the authority in the configuration, or backendTLS.insecureSkipVerify=true"
 	case clueExpired:
 		return "renew the backend's certificate"
 	case clueWrongName:
-		return "set backendTLS.serverName to a name that the certificate holds"
+		return "set backendTLS.serverName to a name that the certificate holds, or healthCheck.sni for the probe alone"
 	case clueClientCert:
-		return "the backend asks for a client certificate: set healthCheck.port to a port that does not, or remove healthCheck.path"
+		return "the backend asks for a client certificate: set backendTLS.clientCert to the name of one that it trusts, or probe a port that asks for none"
 	case clueMissingCA:
 		return "add the authority to the configuration, or correct backendTLS.ca"
-	case clueOtherProtocol:
-		return "the port belongs to another service: correct port or healthCheck.port, or remove healthCheck.path to probe by TCP"
+	case clueMissingCert:
+		return "add the client certificate to the configuration, or correct backendTLS.clientCert"
 	case clueNoConnection:
 		return "packets get lost: do the router and the container share a network?"
 	case clueSilence:
 		return "the backend accepts the connection and says nothing: is the application stuck, or healthCheck.timeout too short?"
 	default:
+		return protocolHint(c, check)
+	}
+}
+
+// protocolHint is the advice about a port that speaks something else than the probe.
+func protocolHint(c clue, check *route.Check) string {
+	switch c {
+	case clueHTTP2:
+		return httpTwoOnly
+	case clueALPN:
+		switch check.Type {
+		case route.ProbeGRPC:
+			return "the port speaks TLS without HTTP/2, which gRPC needs: correct healthCheck.port, or turn HTTP/2 on in the server"
+		case route.ProbeTLS:
+			return "the port speaks TLS, but none of the traffic's protocols: correct port or healthCheck.port"
+		default:
+			return httpTwoOnly
+		}
+	case clueHTTP1:
+		return "the port speaks HTTP/1.1, and gRPC needs HTTP/2: correct healthCheck.port, or set healthCheck.type=http with a path"
+	case clueNotGRPC:
+		return "the port speaks HTTP/2 and no gRPC: correct healthCheck.port, or set healthCheck.type=tcp"
+	case clueGRPCService:
+		return "correct healthCheck.grpcService, or remove it to ask for the server as a whole"
+	case clueOtherProtocol:
+		return "the port belongs to another service: correct port or healthCheck.port, or remove healthCheck.path to probe by TCP"
+	default:
 		return ""
 	}
 }
 
+const httpTwoOnly = "the port speaks HTTP/2 only: remove healthCheck.path to probe by TCP, set healthCheck.type=grpc for gRPC, or healthCheck.port to one that speaks HTTP/1.1"
+
 // kindHint is the advice for a kind, with the check's own settings in it.
-func (p *placement) kindHint() string {
-	c, b := &p.check.spec.Check, p.backend()
-	switch p.active.kind {
+func (f *complaint) kindHint() string {
+	c := f.check
+	switch f.kind {
 	case route.KindBadStatus:
-		return statusHint(p.active.answered, c)
+		return statusHint(f.status, c)
+	case route.KindWebSocketRefused:
+		return upgradeHint(f.status, c)
+	case route.KindRedirectBlocked:
+		return "only redirects to the same host and port are followed, at most 3: set healthCheck.path to where they lead, or accept 3xx in healthCheck.status without healthCheck.followRedirects"
+	case route.KindBadBody:
+		return "look at the body with fairlead probe or curl, and correct healthCheck.body.contains or healthCheck.body.regex"
+	case route.KindGRPCUnimplemented:
+		return "register the health service grpc.health.v1.Health in the server, or set healthCheck.type=tcp"
+	case route.KindGRPCNotServing:
+		return "the application itself reports this: its own log says why"
 	case route.KindConnectionRefused:
-		if c.Port != b.Port {
-			return fmt.Sprintf("nothing listens on healthCheck.port %d (traffic goes to %d): correct or remove healthCheck.port", c.Port, b.Port)
+		if c.Port != f.trafficPort {
+			return fmt.Sprintf("nothing listens on healthCheck.port %d (traffic goes to %d): correct or remove healthCheck.port", c.Port, f.trafficPort)
 		}
 		return fmt.Sprintf("nothing listens on port %d: is the application up, and does it listen on 0.0.0.0 rather than 127.0.0.1?", c.Port)
 	case route.KindNoRouteToHost, route.KindHostUnreachable, route.KindNetworkUnreachable:
@@ -86,19 +139,37 @@ func (p *placement) kindHint() string {
 
 // statusHint is the advice for a status that was not accepted.
 func statusHint(status int, c *route.Check) string {
+	if c.Type == route.ProbeGRPC {
+		return "something in front of the gRPC server answered, or the port speaks no gRPC: correct healthCheck.port or healthCheck.host"
+	}
 	switch status {
 	case 400, 421:
 		return fmt.Sprintf("the application may refuse the Host %q: set healthCheck.host to a name that it serves", c.Host)
 	case 301, 302, 303, 307, 308:
-		return "the path redirects, and redirects are judged as they are: accept 3xx in healthCheck.status, or set healthCheck.path to the target"
+		return "the path redirects, and redirects are judged as they are: accept 3xx in healthCheck.status, set healthCheck.path to the target, or healthCheck.followRedirects=true"
 	case 401, 403:
 		return "the path wants credentials: set healthCheck.headers.Authorization, or choose a path that is open"
 	case 404, 410:
 		return "the application has no such path: correct healthCheck.path"
 	case 405:
-		return "the path does not take " + c.Method + ": choose another healthCheck.path"
+		return "the path does not take " + c.Method + ": set healthCheck.method, or choose another healthCheck.path"
 	case 429:
 		return "the application limits the probes: raise healthCheck.interval"
 	}
 	return ""
+}
+
+// upgradeHint is the advice for a WebSocket that was not opened.
+func upgradeHint(status int, c *route.Check) string {
+	switch status {
+	case 101:
+		return "something between the router and the application answers for it, or the path is no WebSocket: correct healthCheck.path"
+	case 401:
+		return "the path wants credentials: set healthCheck.headers.Authorization"
+	case 403:
+		return "the application may refuse the Origin or the Host: set healthCheck.headers.Origin or healthCheck.host"
+	case 404, 410:
+		return fmt.Sprintf("the application has no WebSocket at %s: correct healthCheck.path", redactQuery(c.Path))
+	}
+	return fmt.Sprintf("the path %s is no WebSocket: correct healthCheck.path, or set healthCheck.type=http", redactQuery(c.Path))
 }

@@ -34,8 +34,12 @@ type content struct {
 	method, path string
 	headers      uint64 // keyed hash: values stay out of the key
 	status       route.StatusSet
+	follow       bool
+	body         [2]string // what it must contain, and match
+	grpcService  string
 	tls          route.BackendTLS
 	tlsName      string
+	alpn         string // that a tls probe offers
 }
 
 // timing is when a probe runs and how long it may take.
@@ -60,19 +64,23 @@ func normalized(c route.Check, b *route.Backend) route.Check {
 	if c.Status == (route.StatusSet{}) {
 		c.Status = d.Status
 	}
-	if c.Type != route.ProbeHTTP {
+	switch c.Type {
+	case route.ProbeHTTP, route.ProbeGRPC, route.ProbeWebSocket:
+	default:
 		return c
 	}
 	c.Scheme = probeScheme(cmp.Or(c.Scheme, b.Scheme))
-	c.Path = cmp.Or(c.Path, "/")
+	if c.Type != route.ProbeGRPC {
+		c.Path = cmp.Or(c.Path, "/")
+	}
 	if c.Host == "" {
 		c.Host = defaultHost(b.Host, c.Port, c.Scheme)
 	}
 	return c
 }
 
-// probeScheme is the scheme of a probe for that of the traffic: h2c backends are
-// asked by HTTP/1.1.
+// probeScheme is the scheme of a probe for that of the traffic: in the clear or by TLS.
+// Backends of h2c are asked by HTTP/1.1, unless the probe is gRPC.
 func probeScheme(s route.Scheme) route.Scheme {
 	if s == route.SchemeHTTPS {
 		return route.SchemeHTTPS
@@ -89,24 +97,40 @@ func defaultHost(host string, port uint16, scheme route.Scheme) string {
 	return joined
 }
 
-// keyOf returns the identity of a normalized check on a backend.
+// keyOf returns the identity of a normalized check on a backend: of a probe's settings
+// those that it uses.
 func keyOf(seed maphash.Seed, c *route.Check, b *route.Backend) checkKey {
-	k := checkKey{
+	return checkKey{
 		incarnation: b.Incarnation,
-		content:     content{kind: c.Type, host: b.Host, port: c.Port, loopback: b.Loopback},
+		content:     contentOf(seed, c, b),
 		timing: timing{
 			interval: c.Interval, fast: c.FastInterval, down: c.DownInterval, timeout: c.Timeout,
 			delay: c.InitialDelay, jitter: c.Jitter,
 		},
 	}
+}
+
+func contentOf(seed maphash.Seed, c *route.Check, b *route.Backend) content {
+	k := content{kind: c.Type, host: b.Host, port: c.Port, loopback: b.Loopback}
 	if c.Type == route.ProbeTCP {
 		return k
 	}
-	k.content.scheme, k.content.hostHeader, k.content.sni = c.Scheme, c.Host, c.SNI
-	k.content.method, k.content.path = c.Method, c.Path
-	k.content.headers, k.content.status = headerHash(seed, c.Headers), c.Status
-	if c.Scheme == route.SchemeHTTPS {
-		k.content.tls, k.content.tlsName = c.TLS, serverName(c, b)
+	if c.Type == route.ProbeTLS || c.Scheme == route.SchemeHTTPS {
+		k.sni, k.tls, k.tlsName = c.SNI, c.TLS, serverName(c, b)
+	}
+	if c.Type == route.ProbeTLS {
+		k.alpn = strings.Join(trafficALPN(b), ",")
+		return k
+	}
+	k.scheme, k.hostHeader, k.headers = c.Scheme, c.Host, headerHash(seed, c.Headers)
+	switch c.Type {
+	case route.ProbeGRPC:
+		k.grpcService = c.GRPCService
+	case route.ProbeWebSocket:
+		k.path = c.Path
+	default:
+		k.path, k.method, k.status = c.Path, c.Method, c.Status
+		k.follow, k.body = c.FollowRedirects, [2]string{c.BodyContains, c.BodyRegex}
 	}
 	return k
 }

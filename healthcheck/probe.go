@@ -2,7 +2,6 @@ package healthcheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -15,19 +14,7 @@ import (
 func (e *Engine) probe(ctx context.Context, t *task) Result {
 	spec := &t.check.spec
 	r := e.ask(ctx, t)
-	over := time.Since(t.started) - spec.Check.Timeout
-	failedAtDeadline := !r.OK && errors.Is(context.Cause(ctx), errProbeDeadline)
-	if (over > 0 || failedAtDeadline) && r.Kind != route.KindLocalError && r.Kind != route.KindTimeout {
-		r.OK, r.Kind, r.clue = false, route.KindTimeout, clueNone
-		r.Message = "no answer in time"
-	}
-	if r.Kind == route.KindTimeout {
-		r.Message += " (" + short(spec.Check.Timeout) + ")"
-	}
-	if !r.OK && r.Kind == route.KindNone {
-		r.Kind = route.KindOther
-	}
-	return r
+	return r.timed(time.Since(t.started), spec.Check.Timeout, context.Cause(ctx))
 }
 
 // ask calls the prober. A panic in it is a bug of ours: it costs this backend a
@@ -83,10 +70,7 @@ func (e *Engine) apply(t *task, r *Result, now time.Time) {
 	c.inFlight = nil
 	e.local.consecutive = 0
 	e.rev++
-	seen := &route.ProbeResult{
-		At: now, OK: r.OK, Kind: r.Kind, Message: r.Message, Status: r.Status, Remote: r.Remote,
-		Duration: now.Sub(t.started), Phases: r.Phases,
-	}
+	seen := r.seen(now, now.Sub(t.started))
 	if !r.OK {
 		e.stats.Failures++
 	}

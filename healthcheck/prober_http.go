@@ -5,84 +5,138 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
-	"time"
 
 	"fairlead/router/route"
 )
 
+// maxRedirects is how many redirects a probe follows.
+const maxRedirects = 3
+
 // httpProber asks by HTTP/1.1 on a connection of its own, in the clear or by TLS.
 type httpProber struct {
-	dialer *dialer
-	agent  string
-	cas    map[string]*x509.CertPool
+	links *links
+	agent string
+}
+
+// httpAsk is one probe by HTTP: its redirects are further requests of it.
+type httpAsk struct {
+	prober  *httpProber
+	spec    *Spec
+	secure  *tls.Config // nil in the clear
+	request request
 }
 
 // Probe implements Prober.
 func (p *httpProber) Probe(ctx context.Context, target Target, spec *Spec) Result {
-	request, err := p.request(&spec.Check)
-	if err != nil {
+	c := &spec.Check
+	a := &httpAsk{prober: p, spec: spec, request: request{
+		method: c.Method, path: c.Path, host: c.Host, agent: p.agent, headers: c.Headers, connection: "close",
+	}}
+	if spec.flaw != "" {
+		return misconfigured(spec.flaw, clueNone)
+	}
+	if _, err := a.request.bytes(); err != nil {
 		return misconfigured(err.Error(), clueNone)
 	}
-	secure, err := p.tlsConfig(spec)
-	if err != nil {
-		return misconfigured(err.Error(), clueMissingCA)
+	var wrong *misfit
+	if a.secure, wrong = p.links.configFor(spec, alpnHTTP1); wrong != nil {
+		return misconfigured(wrong.message, wrong.clue)
 	}
-	watch := &stopwatch{last: time.Now()}
-	conn, r := p.dialer.connect(ctx, target, watch)
-	if conn == nil {
-		return r
-	}
-	defer func() { _ = conn.Close() }()
-	// One deadline for everything; an end from outside interrupts reads and writes.
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetDeadline(deadline); err != nil {
-		return r.fail(classify(err, phaseConnect))
-	}
-	raw := conn
-	defer context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })()
-	if secure != nil {
-		wrapped := tls.Client(briefClose{conn}, secure)
-		if err := wrapped.HandshakeContext(ctx); err != nil {
-			return r.fail(classify(err, phaseTLS))
-		}
-		r.Phases.TLS = watch.lap()
-		conn = wrapped
-	}
-	return exchange(conn, request, &spec.Check, r, watch)
+	return a.follow(ctx, target)
 }
 
-// exchange writes the request and judges the response.
-func exchange(conn net.Conn, request []byte, c *route.Check, r Result, watch *stopwatch) Result {
-	_, writeErr := conn.Write(request)
+// follow asks, and asks again where a redirect within the backend leads.
+func (a *httpAsk) follow(ctx context.Context, target Target) Result {
+	spent := noPhases()
+	for hop := 0; ; hop++ {
+		r, next := a.ask(ctx, target)
+		r.Phases = together(spent, r.Phases)
+		switch {
+		case next == "" && r.OK && hop > 0:
+			r.Message += fmt.Sprintf(" after %d redirects", hop)
+			if hop == 1 {
+				r.Message = r.Message[:len(r.Message)-1]
+			}
+			return r
+		case next == "":
+			return r
+		case hop == maxRedirects:
+			return r.fail(verdict{kind: route.KindRedirectBlocked, message: fmt.Sprintf("more than %d redirects", maxRedirects)})
+		}
+		spent, a.request.path = r.Phases, next
+		target = pinned(target, r.Remote)
+	}
+}
+
+// ask makes one request. It returns where a redirect leads, "" when the result stands.
+func (a *httpAsk) ask(ctx context.Context, target Target) (Result, string) {
+	watch := startWatch()
+	conn, r := a.prober.links.open(ctx, target, a.spec, a.secure, watch)
+	if conn == nil {
+		return r, ""
+	}
+	defer func() { _ = conn.Close() }()
+	a.request.show(r.Exchange)
+	text, err := a.request.bytes()
+	if err != nil {
+		return r.fail(verdict{kind: route.KindRedirectBlocked, message: "the redirect leads to a path that cannot be asked for"}), ""
+	}
+	in, head, r := converse(conn, text, r, watch)
+	if head == nil {
+		return r, ""
+	}
+	return a.judge(target, in, head, r, watch)
+}
+
+// judge says what a response means: redirects first, then the status, then the body.
+func (a *httpAsk) judge(target Target, in *bufio.Reader, h *head, r Result, watch *stopwatch) (Result, string) {
+	c := &a.spec.Check
+	if c.FollowRedirects && redirects(h.status) {
+		if location, found := h.get("Location"); found {
+			next, why := redirectWithin(c, target, a.request.path, location)
+			if why != "" {
+				return r.fail(verdict{kind: route.KindRedirectBlocked, message: fmt.Sprintf("answered %d, a redirect to %s", h.status, why)}), ""
+			}
+			return r, next
+		}
+	}
+	if !c.Status.Contains(h.status) {
+		v := verdict{kind: route.KindBadStatus, message: fmt.Sprintf("answered %d, wanted %s", h.status, c.Status)}
+		if h.status == 400 && c.Scheme != route.SchemeHTTPS && wantsTLS(in) {
+			v.clue = clueTLSAnswer
+		}
+		return r.fail(v), ""
+	}
+	r.OK, r.Message = true, fmt.Sprintf("answered %d", h.status)
+	if a.spec.body == nil && c.BodyContains == "" {
+		return r, ""
+	}
+	return a.spec.judgeBody(in, h, r, watch), ""
+}
+
+// converse writes a request and reads the head of the answer; head is nil and the
+// result failed where there is none.
+func converse(conn *link, text []byte, r Result, watch *stopwatch) (*bufio.Reader, *head, Result) {
+	_, writeErr := conn.Write(text)
 	// A server may answer and close before it has read all: its answer counts.
 	in := bufio.NewReaderSize(conn, 4096)
-	status, err := readResponse(in)
+	h, err := readResponse(in)
 	var malformed *protocolError
 	switch {
 	case errors.As(err, &malformed):
 		r.Phases.FirstByte = watch.lap()
-		return r.fail(verdict{kind: route.KindProtocolError, message: malformed.message, clue: malformed.clue})
+		return nil, nil, r.fail(malformed.verdict())
 	case err != nil && writeErr != nil:
-		return r.fail(classify(writeErr, phaseWrite))
+		return nil, nil, r.fail(classify(writeErr, phaseWrite))
 	case err != nil:
-		return r.fail(classify(err, phaseRead))
+		return nil, nil, r.fail(classify(err, phaseRead))
 	}
 	r.Phases.FirstByte = watch.lap()
-	r.Status = status
-	if c.Status.Contains(status) {
-		r.OK, r.Message = true, fmt.Sprintf("answered %d", status)
-		return r
-	}
-	v := verdict{kind: route.KindBadStatus, message: fmt.Sprintf("answered %d, wanted %s", status, c.Status)}
-	if status == 400 && c.Scheme != route.SchemeHTTPS && wantsTLS(in) {
-		v.clue = clueTLSAnswer
-	}
-	return r.fail(v)
+	r.Status = h.status
+	h.show(r.Exchange)
+	return in, h, r
 }
 
 // wantsTLS reports whether the part of a 400's body that has come says that the
@@ -90,77 +144,4 @@ func exchange(conn net.Conn, request []byte, c *route.Check, r Result, watch *st
 func wantsTLS(in *bufio.Reader) bool {
 	body, _ := in.Peek(in.Buffered())
 	return bytes.Contains(body, []byte("HTTPS server")) || bytes.Contains(body, []byte("HTTPS port"))
-}
-
-// request is the probe's request (RFC 9112, section 3).
-func (p *httpProber) request(c *route.Check) ([]byte, error) {
-	for _, part := range [...]string{c.Method, c.Path, c.Host} {
-		if part == "" || strings.ContainsFunc(part, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-			return nil, errors.New("the probe's method, path or host holds a space or a control character, or is empty")
-		}
-	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", c.Method, c.Path, c.Host)
-	own := map[string]string{"user-agent": "User-Agent: " + p.agent, "accept": "Accept: */*"}
-	var custom bytes.Buffer
-	for _, h := range c.Headers {
-		name, value := strings.ToLower(h.Name), h.Value.Reveal()
-		if framing[name] {
-			continue
-		}
-		if strings.ContainsAny(h.Name, "\r\n\x00: ") || strings.ContainsAny(value, "\r\n\x00") {
-			return nil, errors.New("a header of the probe holds a line break")
-		}
-		delete(own, name)
-		fmt.Fprintf(&custom, "%s: %s\r\n", h.Name, value)
-	}
-	for _, name := range [...]string{"user-agent", "accept"} {
-		if line := own[name]; line != "" {
-			b.WriteString(line + "\r\n")
-		}
-	}
-	b.WriteString("Connection: close\r\n")
-	b.Write(custom.Bytes())
-	b.WriteString("\r\n")
-	return b.Bytes(), nil
-}
-
-// framing are the fields that belong to the message or the connection.
-var framing = map[string]bool{
-	"host": true, "connection": true, "keep-alive": true, "proxy-connection": true, "te": true, "trailer": true,
-	"transfer-encoding": true, "upgrade": true, "content-length": true,
-}
-
-// tlsConfig is the TLS of a probe, nil for plain HTTP. Nothing is resumed, so that
-// each probe proves a whole handshake.
-func (p *httpProber) tlsConfig(spec *Spec) (*tls.Config, error) {
-	c := &spec.Check
-	if c.Scheme != route.SchemeHTTPS {
-		return nil, nil
-	}
-	cfg := &tls.Config{
-		ServerName:         spec.ServerName,
-		InsecureSkipVerify: c.TLS.InsecureSkipVerify,
-		NextProtos:         []string{"http/1.1"},
-		MinVersion:         tls.VersionTLS12,
-	}
-	if c.TLS.CA == "" {
-		return cfg, nil
-	}
-	if cfg.RootCAs = p.cas[c.TLS.CA]; cfg.RootCAs == nil {
-		return nil, fmt.Errorf("the CA %q is not in the configuration", c.TLS.CA)
-	}
-	return cfg, nil
-}
-
-// briefClose keeps the farewell of TLS from waiting for a peer that does not read.
-type briefClose struct{ net.Conn }
-
-// SetWriteDeadline is called by crypto/tls only when it says goodbye.
-func (c briefClose) SetWriteDeadline(t time.Time) error {
-	const patience = 100 * time.Millisecond
-	if soon := time.Now().Add(patience); t.After(soon) {
-		t = soon
-	}
-	return c.Conn.SetWriteDeadline(t)
 }

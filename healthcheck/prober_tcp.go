@@ -2,16 +2,19 @@ package healthcheck
 
 import (
 	"context"
-	"time"
+
+	"fairlead/router/route"
 )
 
 // tcpProber connects and closes.
 type tcpProber struct{ dialer *dialer }
 
 // Probe implements Prober.
-func (p *tcpProber) Probe(ctx context.Context, target Target, _ *Spec) Result {
-	watch := &stopwatch{last: time.Now()}
-	conn, r := p.dialer.connect(ctx, target, watch)
+func (p *tcpProber) Probe(ctx context.Context, target Target, spec *Spec) Result {
+	conn, r := p.dialer.connect(ctx, target, startWatch())
+	if spec != nil && spec.Detailed {
+		r.Exchange = &route.ProbeExchange{}
+	}
 	if conn == nil {
 		return r
 	}

@@ -301,7 +301,7 @@ func TestProbeRequest(t *testing.T) {
 			go serveOnce(end, ok200, func(head string) { mu.Lock(); seen = head; mu.Unlock() })
 			return client, nil
 		}}
-		p := &httpProber{dialer: d, agent: "fairlead-health/1.2"}
+		p := &httpProber{links: &links{dialer: d}, agent: "fairlead-health/1.2"}
 		c := normalized(route.Check{Type: route.ProbeHTTP, Path: "/h?a=b", Headers: []route.CheckHeader{
 			{Name: "Authorization", Value: "Bearer x"}, {Name: "Accept", Value: "text/plain"}, {Name: "Connection", Value: "keep-alive"},
 		}}, &route.Backend{Host: "fd00::5", Port: 8080})

@@ -5,6 +5,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"fairlead/router/route"
 )
 
 // Limits of a response head (health.md, "Probe rules by type").
@@ -22,43 +29,103 @@ type protocolError struct {
 
 func (e *protocolError) Error() string { return e.message }
 
-// readResponse reads up to the end of the final response head and returns its
-// status. Interim responses are skipped. Errors of the connection come back as they
-// are: silence in the middle of a line is a timeout, not a malformed answer.
-func readResponse(r *bufio.Reader) (status int, err error) {
-	for range maxInterim + 1 {
-		status, err = readHead(r)
-		if err != nil || status < 100 || status > 199 || status == 101 {
-			return status, err
+func (e *protocolError) verdict() verdict {
+	return verdict{kind: route.KindProtocolError, message: e.message, clue: e.clue}
+}
+
+// head is the head of a response.
+type head struct {
+	version string // HTTP/1.1
+	status  int
+	fields  []field
+}
+
+// field is one header field; the value is without white space around it.
+type field struct{ name, value string }
+
+// get returns the last value of a field.
+func (h *head) get(name string) (string, bool) {
+	for _, f := range slices.Backward(h.fields) {
+		if strings.EqualFold(f.name, name) {
+			return f.value, true
 		}
 	}
-	return 0, &protocolError{message: fmt.Sprintf("more than %d interim responses (1xx)", maxInterim)}
+	return "", false
+}
+
+// has reports whether a comma-separated field holds a token, in any of its lines.
+func (h *head) has(name, token string) bool {
+	for _, f := range h.fields {
+		if !strings.EqualFold(f.name, name) {
+			continue
+		}
+		for part := range strings.SplitSeq(f.value, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxShown is how many names of fields an exchange lists.
+const maxShown = 100
+
+// show notes the head in an exchange: no value of a field, and of the reason phrase
+// only the standard one, since a backend may repeat there what it was sent.
+func (h *head) show(x *route.ProbeExchange) {
+	if x == nil {
+		return
+	}
+	x.StatusLine = strings.TrimRight(fmt.Sprintf("%s %d %s", h.version, h.status, http.StatusText(h.status)), " ")
+	x.ResponseHeaders = nil
+	for _, f := range h.fields[:min(len(h.fields), maxShown)] {
+		if httpguts.ValidHeaderFieldName(f.name) {
+			x.ResponseHeaders = append(x.ResponseHeaders, f.name)
+		}
+	}
+}
+
+// readResponse reads up to the end of the final response head. Interim responses are skipped. Errors of the connection come back as they
+// are: silence in the middle of a line is a timeout, not a malformed answer.
+func readResponse(r *bufio.Reader) (*head, error) {
+	for range maxInterim + 1 {
+		h, err := readHead(r)
+		if err != nil {
+			return nil, err
+		}
+		if h.status > 199 || h.status == 101 {
+			return h, nil
+		}
+	}
+	return nil, &protocolError{message: fmt.Sprintf("more than %d interim responses (1xx)", maxInterim)}
 }
 
 // readHead reads one status line and its header fields (RFC 9112, sections 4 and 5).
-func readHead(r *bufio.Reader) (int, error) {
+func readHead(r *bufio.Reader) (*head, error) {
 	if err := peekProtocol(r); err != nil {
-		return 0, err
+		return nil, err
 	}
-	h := headReader{r: r, left: maxHead}
-	line, err := h.line()
+	lines := headReader{r: r, left: maxHead}
+	line, err := lines.line()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	status, err := parseStatusLine(line)
-	if err != nil {
-		return 0, err
+	h := &head{}
+	if h.status, err = parseStatusLine(line); err != nil {
+		return nil, err
 	}
-	for n := 0; ; n++ {
-		line, err = h.line()
+	h.version = string(line[:len("HTTP/1.1")])
+	for {
+		line, err = lines.line()
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		if len(line) == 0 {
-			return status, nil
+			return h, nil
 		}
-		if !fieldLine(line, n == 0) {
-			return 0, &protocolError{message: "the response head holds a line that is no header field"}
+		if !h.add(line) {
+			return nil, &protocolError{message: "the response head holds a line that is no header field"}
 		}
 	}
 }
@@ -176,13 +243,30 @@ func parseStatusLine(line []byte) (int, error) {
 	return status, nil
 }
 
-// fieldLine reports whether a line is a header field or continues one.
-func fieldLine(line []byte, first bool) bool {
+// maxFolded bounds the work that folded lines make.
+const maxFolded = 8 << 10
+
+// add takes a header field, or the continuation of one (RFC 9112, section 5.2); it is
+// false for a line that is neither.
+func (h *head) add(line []byte) bool {
 	if bytes.IndexByte(line, 0) >= 0 {
 		return false
 	}
 	if line[0] == ' ' || line[0] == '\t' {
-		return !first
+		if len(h.fields) == 0 {
+			return false
+		}
+		last := &h.fields[len(h.fields)-1]
+		if len(last.value) > maxFolded {
+			return true // nothing that matters here is that long
+		}
+		last.value = strings.TrimSpace(last.value + " " + string(bytes.TrimSpace(line)))
+		return true
 	}
-	return bytes.IndexByte(line, ':') > 0
+	name, value, found := bytes.Cut(line, []byte(":"))
+	if !found || len(name) == 0 {
+		return false
+	}
+	h.fields = append(h.fields, field{string(name), string(bytes.TrimSpace(value))})
+	return true
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -24,13 +25,17 @@ func FuzzReadResponse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		status, err := readResponse(bufio.NewReaderSize(bytes.NewReader(data), 4096))
+		h, err := readResponse(bufio.NewReaderSize(bytes.NewReader(data), 4096))
+		status := 0
+		if h != nil {
+			status = h.status
+		}
 		if err == nil && (status < 100 || status > 599 || status < 200 && status != 101) {
 			t.Fatalf("status %d", status)
 		}
 		again, errAgain := readResponse(bufio.NewReaderSize(iotest.OneByteReader(bytes.NewReader(data)), 16))
-		if again != status || (err == nil) != (errAgain == nil) {
-			t.Fatalf("%d %v, byte by byte %d %v", status, err, again, errAgain)
+		if !reflect.DeepEqual(h, again) || (err == nil) != (errAgain == nil) || (h == nil) != (err != nil) {
+			t.Fatalf("%+v %v, byte by byte %+v %v", h, err, again, errAgain)
 		}
 		var malformed *protocolError
 		if err != nil && !errors.As(err, &malformed) && !errors.Is(err, io.EOF) {
