@@ -13,7 +13,10 @@ import (
 
 // refuse answers a request ourselves. The body is short and says nothing about
 // what is behind the router.
-func (p *Proxy) refuse(x *exchange.Exchange, reason route.Reason) {
+func (p *Proxy) refuse(x *exchange.Exchange, reason route.Reason) { p.refuseFor(x, reason, 0) }
+
+// refuseFor is refuse with what is known of when it is worth trying again, 0 for nothing.
+func (p *Proxy) refuseFor(x *exchange.Exchange, reason route.Reason, wait time.Duration) {
 	x.Reason = reason
 	info := reason.Info()
 	if reason == route.ReasonClientGone {
@@ -22,14 +25,45 @@ func (p *Proxy) refuse(x *exchange.Exchange, reason route.Reason) {
 		x.Response.Abort()
 		return
 	}
+	status := statusFor(x, reason)
 	var fields []field
-	if info.Heals {
-		fields = append(fields, field{"Retry-After", strconv.Itoa(retryAfter(x))})
+	if info.Heals && (status == 503 || status == info.Status) {
+		fields = append(fields, field{"Retry-After", strconv.Itoa(retryAfter(x, reason, wait))})
 	}
-	p.answer(x, info.Status, reason, fields)
+	p.answer(x, status, reason, fields)
 }
 
-func retryAfter(x *exchange.Exchange) int {
+// statusFor is the status of a reason; noBackendStatus decides where nothing may serve.
+// gRPC clients read grpc-status and WebSocket clients the handshake, so that both get
+// what they understand.
+func statusFor(x *exchange.Exchange, reason route.Reason) int {
+	status := reason.Info().Status
+	switch reason {
+	case route.ReasonNoBackends, route.ReasonRetained, route.ReasonLeaving, route.ReasonInitializing, route.ReasonAllUnhealthy,
+		route.ReasonAllDraining, route.ReasonAllMaintenance, route.ReasonDockerUnhealthy:
+	default:
+		return status
+	}
+	if x.Route == nil || isGRPC(x) || upgrades(x) {
+		return status
+	}
+	if own := x.Route.Entrypoint.Options.NoBackendStatus; own != 0 {
+		return own
+	}
+	return status
+}
+
+// retryAfter is the whole seconds after which a client should try again, 1 to 30: when
+// the circuit breaker lets a trial through, when a probe may change the rotation, and at
+// once where it is only a question of load.
+func retryAfter(x *exchange.Exchange, reason route.Reason, wait time.Duration) int {
+	switch reason {
+	case route.ReasonCircuitOpen:
+		return int(min(max((wait+time.Second-1)/time.Second, 1), 30))
+	case route.ReasonOverloaded, route.ReasonQueueFull:
+		return 1
+	default:
+	}
 	if x.Route == nil {
 		return 1
 	}

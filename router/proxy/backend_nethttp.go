@@ -228,7 +228,7 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 	at.conn.took(o.call)
 	// A second try goes over a fresh connection: a request that kills its backend
 	// must not be sent once for each pooled one.
-	if info.Reused && (o.tries > 1 || at.conn.unusable(info.IdleTime)) {
+	if info.Reused && (o.tries > 1 || at.conn.unusable(info.IdleTime, !idempotent(o.call.x.Verb))) {
 		at.discarded.Store(o.tries <= 1)
 		_ = info.Conn.Close()
 	}

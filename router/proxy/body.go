@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"fairlead/router/exchange"
 )
@@ -22,13 +23,16 @@ type body struct {
 	source  io.Reader
 	length  int64
 	keeping bool
+	// always is set when another attempt may need the body after this one got it.
+	always bool
 
 	mu      sync.Mutex
 	turn    int
 	reading bool
 	read    int64
-	ended   bool  // the source gave io.EOF or all of its length
-	err     error // of the source, but io.EOF
+	ended   bool      // the source gave io.EOF or all of its length
+	err     error     // of the source, but io.EOF
+	at      time.Time // when the source last gave something
 	kept    []byte
 }
 
@@ -60,6 +64,28 @@ func (b *body) take() (turn int, whole bool) {
 	b.turn++
 	whole = !b.reading && b.err == nil && int64(len(b.kept)) == b.read
 	return b.turn, whole
+}
+
+// replayable reports whether all of the body was read and is kept: nobody reads it any
+// more, and it can be sent again.
+func (b *body) replayable() bool {
+	if b == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended && !b.reading && int64(len(b.kept)) == b.read
+}
+
+// since is how long a response took that came after took from began, less the time in
+// which the client still sent the body: a slow client is no slow backend.
+func (b *body) since(began time.Time, took time.Duration) time.Duration {
+	if b == nil {
+		return took
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return min(took, max(began.Add(took).Sub(b.at), 0))
 }
 
 // failure is the error with which the client's side ended the body, or nil.
@@ -108,7 +134,7 @@ func (b *body) next(turn int, at int64, p []byte, keep bool) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reading = false
-	b.keeping = b.keeping && keep
+	b.keeping = b.keeping && (keep || b.always)
 	b.note(p[:n], err)
 	if turn != b.turn {
 		return 0, errTaken
@@ -119,6 +145,7 @@ func (b *body) next(turn int, at int64, p []byte, keep bool) (int, error) {
 // note records what the source gave.
 func (b *body) note(p []byte, err error) {
 	b.read += int64(len(p))
+	b.at = time.Now()
 	if b.keeping = b.keeping && b.read <= maxReplay; b.keeping {
 		b.kept = append(b.kept, p...)
 	}

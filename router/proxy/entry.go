@@ -8,7 +8,6 @@ import (
 
 	"fairlead/router"
 	"fairlead/router/exchange"
-	"fairlead/router/middleware"
 	"fairlead/router/route"
 )
 
@@ -150,15 +149,17 @@ func (p *Proxy) route(x *exchange.Exchange) {
 		return
 	}
 	p.setForwarding(x)
-	if chain, ok := r.Prepared.(middleware.Chain); ok {
-		if reason := chain.Before(x); reason != route.ReasonNone {
+	var sticky *stickiness
+	if made, ok := r.Prepared.(*prepared); ok {
+		if reason := made.filters.Before(x); reason != route.ReasonNone {
 			p.refuse(x, reason)
 			return
 		}
+		sticky = made.sticky
 	}
 	r.Cell.InFlight.Add(1)
 	defer r.Cell.InFlight.Add(-1)
-	p.forward(x, r, &held)
+	p.forward(x, r, sticky, &held)
 }
 
 // match finds the route of an exchange. While nothing serves it because its backends
@@ -175,7 +176,7 @@ func (p *Proxy) match(x *exchange.Exchange, held *stay) (*router.Route, route.Re
 			return nil, route.ReasonMisconfigured
 		}
 		rot := r.Cell.Load()
-		if len(rot.Members) > 0 {
+		if len(rot.Members) > 0 || len(rot.Sticky) > 0 {
 			return r, route.ReasonNone
 		}
 		if reason := held.forRotation(x, r, rot, rot.Reason); reason != route.ReasonNone {

@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"fairlead/router"
@@ -24,28 +22,40 @@ type failure struct {
 	// its answer, and the request may and can be sent again. That alone is no reason to
 	// do so: a request that kills its backend must not be spread.
 	unanswered bool
+	// whole is set when all of the request body can be sent again.
+	whole bool
+	// trial is set when the attempt was the trial of a backend that was ejected.
+	trial bool
 }
 
-// maxRepicks bounds how often a backend that retired meanwhile is picked anew.
-const maxRepicks = 3
-
 // forward picks backends until one answers, the tries are used up, or nothing is left.
-func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, held *stay) {
-	f := delivery{x: x, r: r, body: newBody(x)}
+func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, sticky *stickiness, held *stay) {
+	f := delivery{x: x, r: r, sticky: sticky, body: newBody(x)}
 	defer f.done()
+	if f.body != nil && resends(&r.Entrypoint.Options.Retry, x.Verb) {
+		f.body.always = true
+	}
+	if sticky != nil {
+		f.cookie = sticky.take(x)
+	}
 	for {
-		reason := f.begin()
 		if f.call == nil {
-			if reason = held.forRotation(x, r, f.rot, reason); reason == route.ReasonNone {
-				continue
+			reason := f.begin(held)
+			if f.call == nil {
+				if reason = held.forRotation(x, r, f.rot, reason); reason == route.ReasonNone {
+					continue
+				}
+				p.refuseFor(x, f.refusal(reason), f.wait)
+				return
 			}
-			p.refuse(x, reason)
-			return
 		}
 		x.Attempts++
-		fail := p.attempt(x, f.call, f.target, held)
+		fail := p.attempt(&f, held)
 		if fail == nil {
 			return
+		}
+		if f.call != nil { // the response was let go for another attempt, which has begun
+			continue
 		}
 		if reason := f.again(fail, held); reason != route.ReasonNone {
 			p.refuse(x, reason)
@@ -56,165 +66,72 @@ func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, held *stay) {
 
 // delivery is one request on its way through the backends of its route.
 type delivery struct {
-	x    *exchange.Exchange
-	r    *router.Route
-	body *body
+	x      *exchange.Exchange
+	r      *router.Route
+	body   *body
+	sticky *stickiness // nil without sticky sessions
+	cookie string      // what the client's cookie names; "" for nothing
 
-	rot    *route.Rotation // that target was picked from
-	target *route.Placement
-	call   *call
+	rot *route.Rotation // that the next target was picked from
+	// call and admission are the next attempt: it has begun and nobody has made it yet.
+	call      *call
+	admission admission
+	target    *route.Placement // of the last attempt
+	wait      time.Duration    // that the circuit breaker asks for
 
 	tried []*route.Placement
-	tries int // contacts that count: not those with backends that left or are not there yet
-	// retries is its share of the entrypoint's budget.
-	retries int64
+	tries int          // contacts that count: not those with backends that left or are not there yet
+	first time.Time    // when the first attempt began
+	ended time.Time    // when the last attempt had its response head, or failed
+	last  route.Reason // of the last attempt that failed
+	// retrying is set while the request has a share of the entrypoint's budget.
+	retrying bool
+	replayed bool // a backend that left had it before
+	excused  int  // trials that failed and did not count
 }
 
-// begin picks a backend of the current rotation and registers a call with its
-// upstream. A backend that left between the two is picked anew; tried ones are used
-// again only when nothing else is left. Without a call the reason says why.
-func (f *delivery) begin() route.Reason {
-	f.call, f.rot = nil, f.r.Cell.Load()
-	options := &f.r.Entrypoint.Options
-	for range maxRepicks {
-		m, ok := router.Pick(f.rot, f.r.Cell, options.LoadBalancer, f.tried)
-		if !ok && len(f.tried) > 0 {
-			m, ok = router.Pick(f.rot, f.r.Cell, options.LoadBalancer, nil)
-		}
-		if !ok {
-			break
-		}
-		target := m.Placement
-		if up, isOurs := target.Upstream.(*upstream); isOurs {
-			if f.call = up.begin(f.x, options.BackendTimeout, f.body); f.call != nil {
-				f.target = target
-				return route.ReasonNone
-			}
-		}
-		f.rot = f.r.Cell.Load()
-	}
-	return cmp.Or(f.rot.Reason, route.ReasonLeaving)
-}
-
-// again decides what follows a contact that failed: ReasonNone is another one, any
-// other reason the answer to the client. What was never sent goes out again, and what
-// a backend that stops did not accept any more.
-func (f *delivery) again(fail *failure, held *stay) route.Reason {
-	leaving := fail.kind == route.KindLeaving
-	if fail.ours && !leaving || f.x.Context.Err() != nil {
-		return fail.reason
-	}
-	f.tried = append(f.tried, f.target)
-	if !fail.unsent {
-		return f.unanswered(fail, held)
-	}
-	switch {
-	case leaving, f.left(): // it was picked as it left: not a failure
-		return route.ReasonNone
-	case fail.kind == route.KindConnectionRefused && !f.target.Load.Proven.Load():
-		return f.notYet(held)
-	}
-	f.tries++
-	more := f.tries < f.r.Entrypoint.Options.RetryAttempts
-	if more && f.others() && f.retry() {
-		return route.ReasonNone
-	}
-	if mayLeave(fail.kind) && f.leaves(held) || more && f.retry() {
-		return route.ReasonNone
-	}
-	return fail.reason
-}
-
-// unanswered follows a connection that ended before the answer began. A listener that
-// closes resets the connections that it has not accepted yet: if the backend turns out
-// to leave, the request goes to another one. It counts as a try, so that one which ends
-// its backend does not end them all.
-func (f *delivery) unanswered(fail *failure, held *stay) route.Reason {
-	f.tries++
-	if fail.unanswered && f.tries < f.r.Entrypoint.Options.RetryAttempts && f.leaves(held) {
-		return route.ReasonNone
-	}
-	return fail.reason
-}
-
-// leaves waits a moment for the news that the backend that was contacted leaves.
-func (f *delivery) leaves(held *stay) bool {
-	for end := time.Now().Add(newsWait); !f.left(); {
-		if !held.forNews(f.x, f.r.Cell, f.r.Cell.Load(), time.Until(end)) {
-			return f.left()
-		}
-	}
-	return true
-}
-
-// left reports whether the backend that was contacted has left the rotation since.
-func (f *delivery) left() bool {
-	now := f.r.Cell.Load()
-	return now != f.rot && !slices.ContainsFunc(now.Members, func(m route.Member) bool {
-		return m.Placement.Key() == f.target.Key()
-	})
-}
-
-// mayLeave reports whether a failed dial can be the first sign of a stop.
-func mayLeave(k route.Kind) bool {
-	switch k {
-	case route.KindConnectionRefused, route.KindConnectionReset, route.KindTLSFailure, route.KindNoRouteToHost, route.KindHostUnreachable:
-		return true
-	default:
-		return false
-	}
-}
-
-// notYet follows the refusal of a backend that never served: another one is asked at
-// once, the same one again after a while.
-func (f *delivery) notYet(held *stay) route.Reason {
-	if f.others() {
-		return route.ReasonNone
-	}
-	f.tried = f.tried[:0]
-	return held.forListener(f.x, f.r, f.rot, &f.target.Backend)
-}
-
-// others reports whether the rotation has a member that was not tried.
-func (f *delivery) others() bool {
-	for i := range f.rot.Members {
-		key := f.rot.Members[i].Placement.Key()
-		if !slices.ContainsFunc(f.tried, func(t *route.Placement) bool { return t.Key() == key }) {
-			return true
-		}
-	}
-	return false
-}
-
-// retry takes a share of the entrypoint's budget, which keeps a dead rotation from
-// multiplying its load. It is given back by done.
-func (f *delivery) retry() bool {
-	cell := f.r.Cell
-	if cell.Retrying.Load() >= max(3, cell.InFlight.Load()/5) {
-		return false
-	}
-	cell.Retrying.Add(1)
-	f.retries++
-	return true
-}
-
-// done gives back what the request holds besides its call.
+// done gives back what the request holds.
 func (f *delivery) done() {
-	f.r.Cell.Retrying.Add(-f.retries)
+	if f.call != nil { // begun and never made
+		f.call.end()
+	}
+	f.admission.release()
+	if f.retrying {
+		f.r.Cell.Retrying.Add(-1)
+	}
 	f.x.Received += f.body.release()
 }
 
-// attempt contacts one backend and relays its response. A failure means that the
-// client has seen nothing yet.
-func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, held *stay) *failure {
+// refusal is what the client is told when no further backend can be had: after a
+// contact that failed, that.
+func (f *delivery) refusal(why route.Reason) route.Reason {
+	switch why {
+	case route.ReasonCircuitOpen, route.ReasonOverloaded, route.ReasonQueueFull:
+		if f.last != route.ReasonNone {
+			return f.last
+		}
+	default:
+	}
+	return why
+}
+
+// attempt makes the attempt that has begun and relays its response. A failure means
+// that the client has seen nothing yet. Where f.call is set afterwards the response was
+// one to try again, and the next attempt has begun.
+func (p *Proxy) attempt(f *delivery, held *stay) *failure {
+	x, c, a := f.x, f.call, f.admission
+	f.call, f.admission = nil, admission{}
+	defer a.release()
 	defer c.end()
+	target := a.member.Placement
 	load := target.Load
-	load.InFlight.Add(1)
-	defer load.InFlight.Add(-1)
 	load.Requests.Add(1)
 
-	x.Backend = target
+	x.Backend, f.target = target, target
 	began := time.Now()
+	if f.first.IsZero() {
+		f.first = began
+	}
 	if x.Attempts > 1 {
 		x.Route.Cell.Traffic.NoteRetry()
 		load.Traffic.NoteRetry()
@@ -222,35 +139,76 @@ func (p *Proxy) attempt(x *exchange.Exchange, c *call, target *route.Placement, 
 	x.Response.Duplex()
 	res, fail := c.up.send(c)
 	took := time.Since(began)
+	f.ended = began.Add(took)
 	c.timed(took, fail != nil && fail.unsent)
 	if fail != nil {
-		if !fail.ours {
-			load.Traffic.Note(0, took)
-			p.report(route.Outcome{Placement: target, Kind: fail.kind, Transport: true})
-		}
+		fail.trial = a.trial()
+		_, fail.whole = f.body.take()
+		p.failed(&a, fail, f.ended, took)
 		return fail
 	}
-	held.leave()
 	c.headReceived()
 	if !load.Proven.Load() {
 		load.Proven.Store(true)
 	}
-	p.report(route.Outcome{Placement: target, Status: res.status})
-	x.Status = res.status
+	seen := route.Outcome{Placement: target, Status: res.status, Latency: f.body.since(began, took)}
+	a.tell(seen, f.ended)
+	p.report(seen)
 	load.Traffic.Note(res.status, took)
+	if f.lets(res, a.trial(), held) {
+		closeUnread(res)
+		return &failure{}
+	}
+	held.leave()
+	x.Status = res.status
 	p.count(x, res.status)
+	p.deliver(f, c, res)
+	return nil
+}
+
+// failed tells all who want to know about an attempt without a response.
+func (p *Proxy) failed(a *admission, fail *failure, now time.Time, took time.Duration) {
+	target := a.member.Placement
+	seen := route.Outcome{Placement: target, Kind: fail.kind, Transport: true}
+	if !fail.ours {
+		target.Load.Traffic.Note(0, took)
+		p.report(seen)
+	}
+	seen.Void = fail.saysNothing(target)
+	a.tell(seen, now)
+}
+
+// saysNothing reports whether a failure is none of the backend's: ours, an address that
+// we do not dial, or a newcomer that does not listen yet.
+func (fail *failure) saysNothing(target *route.Placement) bool {
+	return fail.ours || fail.kind == route.KindProbeBlocked ||
+		fail.kind == route.KindConnectionRefused && !target.Load.Proven.Load()
+}
+
+// deliver relays a response to the client.
+func (p *Proxy) deliver(f *delivery, c *call, res *response) {
+	x, target := f.x, f.target
+	if f.sticky != nil && target.Sticky != "" && target.Sticky != f.cookie {
+		res.cookie = f.sticky.cookie(target.Sticky, p.secure(x))
+	}
 	if res.tunnel != nil {
-		load.Tunnels.Add(1)
-		defer load.Tunnels.Add(-1)
+		target.Load.Tunnels.Add(1)
+		defer target.Load.Tunnels.Add(-1)
 		p.tunnel(c, res)
-		return nil
+		return
 	}
 	if err := p.relay(c, res); err != nil {
 		// The head was a success; that the rest of it broke off is told, too.
-		load.Traffic.NoteCut()
+		target.Load.Traffic.NoteCut()
 		x.Route.Cell.Traffic.NoteCut()
 		x.Reason = route.ReasonBackendClosed
 		p.report(route.Outcome{Placement: target, Kind: bodyKind(c, err), Transport: true, Status: res.status})
 	}
-	return nil
+}
+
+// closeUnread lets a response go that nobody reads.
+func closeUnread(res *response) {
+	if res.body != nil {
+		_ = res.body.Close()
+	}
 }

@@ -47,12 +47,17 @@ func (s *stay) leave() {
 	}
 }
 
-// enter takes a place; false when all are taken.
-func (s *stay) enter(cell *route.RotationCell, now time.Time) bool {
+// counted counts the request among those that waited, once.
+func (s *stay) counted(cell *route.RotationCell, now time.Time) {
 	if s.since.IsZero() {
 		s.since = now
 		cell.Traffic.NoteHeld()
 	}
+}
+
+// enter takes a place; false when all are taken.
+func (s *stay) enter(cell *route.RotationCell, now time.Time) bool {
+	s.counted(cell, now)
 	if s.cell == cell {
 		return true
 	}

@@ -101,10 +101,12 @@ func (c *conn) heard(n int, err error) {
 }
 
 // unusable reports whether a pooled connection must not be used again: it was idle
-// beyond the backend's limit, or its other end has said something meanwhile.
-func (c *conn) unusable(idle time.Duration) bool {
+// beyond the backend's limit, or its other end has said something meanwhile. That is
+// looked at once it was idle for a while, and always for a request that cannot be sent
+// again when it meets an end.
+func (c *conn) unusable(idle time.Duration, once bool) bool {
 	if idle <= checkedIdle {
-		return idle > c.up.idle.get()
+		return idle > c.up.idle.get() || once && readable(c.Conn)
 	}
 	if readable(c.Conn) {
 		return true

@@ -47,6 +47,9 @@ type Config struct {
 	CAs            map[string]*x509.CertPool // for backendTLS.ca
 	// ClientCerts are the client certificates that backendTLS.clientCert names.
 	ClientCerts map[string]*tls.Certificate
+	// StickyKey makes the values of sticky sessions' cookies; without one New draws a key
+	// that lasts as long as the process.
+	StickyKey []byte
 	// Dial and Resolve replace the network in tests; nil means the system's.
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -95,6 +98,9 @@ func (c Config) withDefaults() Config {
 	or(&c.Timeouts.BackendIdle, 4*time.Second)
 	or(&c.Timeouts.Continue, time.Second)
 	or(&c.Timeouts.ShutdownTimeout, 8*time.Second)
+	if len(c.StickyKey) == 0 {
+		c.StickyKey = newStickyKey()
+	}
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
@@ -133,9 +139,17 @@ func New(cfg Config) *Proxy {
 	return p
 }
 
-// Prepare makes an entrypoint's filters, once per change of its options. The
-// Controller keeps the result in the table.
-func (p *Proxy) Prepare(e *route.Entrypoint) any { return middleware.For(e) }
+// prepared is what is made once of an entrypoint's options.
+type prepared struct {
+	filters middleware.Chain
+	sticky  *stickiness // nil without sticky sessions
+}
+
+// Prepare makes an entrypoint's filters and what else its options ask for, once per
+// change of them. The Controller keeps the result in the table.
+func (p *Proxy) Prepare(e *route.Entrypoint) any {
+	return &prepared{filters: middleware.For(e), sticky: newStickiness(e)}
+}
 
 // SetTables gives the proxy its table when the two need each other: the Controller
 // opens upstreams through the proxy and owns the table. Call it before Serve.

@@ -22,6 +22,14 @@ type response struct {
 	announce []string               // trailer names sent with the head
 	trailers func() exchange.Header // valid once body was read to its end; may be nil
 	tunnel   *tunnelEnd             // set for 101
+	cookie   string                 // a Set-Cookie line of ours; "" for none
+}
+
+// bind adds the router's own cookie.
+func (res *response) bind(add func(name, value string)) {
+	if res.cookie != "" {
+		add("Set-Cookie", res.cookie)
+	}
 }
 
 // tunnelEnd is the backend's side of an upgraded connection.
@@ -42,6 +50,7 @@ func (p *Proxy) relay(c *call, res *response) error {
 	}
 	x.Response.Head(res.status, announce, func(add func(name, value string)) {
 		x.OutgoingResponse(res.header, add)
+		res.bind(add)
 	})
 	if err := p.copyBody(x.Response, res, c); err != nil {
 		p.cfg.Log.Debug().Str(route.FieldEntrypoint, x.Route.Entrypoint.ID).AnErr(route.FieldCause, err).Msg("response cut short")

@@ -75,6 +75,7 @@ func (p *Proxy) tunnel(c *call, res *response) {
 	x := c.x
 	x.Response.Head(res.status, nil, func(add func(name, value string)) {
 		x.OutgoingResponse(res.header, add)
+		res.bind(add)
 		add("Connection", "Upgrade")
 		add("Upgrade", "websocket")
 	})
@@ -86,6 +87,8 @@ func (p *Proxy) tunnel(c *call, res *response) {
 	}
 	both := pair{client, end.conn}
 	defer func() { _ = both.Close() }()
+	c.tunnel.Store(true)
+	defer context.AfterFunc(c.ctx, func() { _ = both.Close() })()
 	var wg sync.WaitGroup
 	wg.Go(func() { x.Received += p.pipe(end.conn, read, both) })
 	wg.Go(func() { x.Sent += p.pipe(client, end.read, both) })

@@ -49,4 +49,4 @@ func newTLSBackendFor(t *testing.T, h http.Handler) (address string, roots *cert
 	return s.Listener.Addr().String(), roots
 }
 
-func chainOf(filters ...middleware.Filter) middleware.Chain { return filters }
+func chainOf(filters ...middleware.Filter) *prepared { return &prepared{filters: filters} }

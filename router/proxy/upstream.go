@@ -41,7 +41,7 @@ type pool interface {
 }
 
 // Open implements router.Upstreams. It dials nothing. It fails when backendTLS
-// names a CA that the configuration lacks.
+// names a CA or a client certificate that the configuration lacks.
 func (p *Proxy) Open(b route.Backend) (route.Upstream, error) {
 	u := &upstream{backend: b, proxy: p, calls: map[*call]struct{}{}, conns: map[*conn]struct{}{}}
 	u.idle.most.Store(int64(p.cfg.Timeouts.BackendIdle))
@@ -73,6 +73,15 @@ func (p *Proxy) tlsConfig(b *route.Backend) (*tls.Config, error) {
 			return nil, fmt.Errorf("backendTLS.ca %q of backend %s is not among the certificate authorities of the configuration: add it there or correct the label", b.TLS.CA, b.ID)
 		}
 		config.RootCAs = roots
+	}
+	if b.TLS.ClientCert != "" {
+		certificate := p.cfg.ClientCerts[b.TLS.ClientCert]
+		if certificate == nil {
+			return nil, fmt.Errorf("backendTLS.clientCert %q of backend %s is not among the client certificates of the configuration: add it there or correct the label", b.TLS.ClientCert, b.ID)
+		}
+		// It goes out whatever authorities the backend names: that it wants another one
+		// is for the backend to say.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
 	return config, nil
 }
