@@ -1,12 +1,9 @@
 package label
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/textproto"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,27 +14,49 @@ import (
 // mistakes show before it is switched on.
 func (s *scope) check() {
 	c := route.DefaultCheck()
-	c.Interval = read(s, "healthCheck.interval", values.duration)
-	c.DownInterval = c.Interval
-	c.Timeout = s.checkTimeout(c.Interval)
+	s.pace(&c)
 	c.UnhealthyThreshold = read(s, "healthCheck.unhealthyThreshold", asInt)
 	c.HealthyThreshold = read(s, "healthCheck.healthyThreshold", asInt)
 	c.Initial = route.Initial(read(s, "healthCheck.initial", values.choice))
 	c.InitialDelay = read(s, "healthCheck.initialDelay", values.duration)
 	c.Port = s.decl.Backend.CheckPort
-	c.Path = s.checkPath()
-	c.Status = s.checkStatus(c.Path)
-	c.Headers, c.Host = s.checkHeaders(c.Path)
-	if c.Path != "" {
-		c.Type = route.ProbeHTTP
-	}
-	if e, ok := s.get("healthCheck.interval"); ok && c.Interval < s.cfg.tick() {
-		s.add("I106", e.label, show(e.key, e.text), "set "+e.label+" to "+short(s.cfg.tick())+" or more",
-			"shorter than the tick of the scheduler: probes run every %s", short(s.cfg.tick()))
-	}
+	s.probe(&c)
 	if read(s, "healthCheck", asBool) {
 		s.decl.Check = &c
-		s.plaintextProbe(c)
+		s.plaintextProbe(&c)
+	}
+}
+
+// pace reads when probes are sent.
+func (s *scope) pace(c *route.Check) {
+	c.Interval = read(s, "healthCheck.interval", values.duration)
+	c.Timeout = s.checkTimeout(c.Interval)
+	c.Jitter = read(s, "healthCheck.jitter", asInt)
+	c.FastInterval = read(s, "healthCheck.fastInterval", values.duration)
+	if c.FastInterval > c.Interval {
+		e, _ := s.get("healthCheck.fastInterval")
+		s.add("W021", e.label, show(e.key, e.text), "set "+e.label+" to "+short(c.Interval)+" or less, or remove the label",
+			"longer than the interval of %s: the interval is used", short(c.Interval))
+		c.FastInterval = 0
+	}
+	c.DownInterval = c.Interval
+	if e, ok := s.get("healthCheck.downInterval"); ok {
+		if d, err := e.key.values.duration(e.text); err != nil {
+			s.bad(e, err.Error(), "the interval, "+short(c.Interval)+", is used")
+		} else {
+			c.DownInterval = d
+		}
+	}
+	s.belowTick("healthCheck.interval", c.Interval)
+	s.belowTick("healthCheck.fastInterval", c.FastInterval)
+	s.belowTick("healthCheck.downInterval", c.DownInterval)
+}
+
+// belowTick says that a pace is rounded up; 0 is off.
+func (s *scope) belowTick(name string, pace time.Duration) {
+	if e, ok := s.get(name); ok && pace > 0 && pace < s.cfg.tick() && e.key.values.problem(e.text) == nil {
+		s.add("I106", e.label, show(e.key, e.text), "set "+e.label+" to "+short(s.cfg.tick())+" or more",
+			"shorter than the tick of the scheduler: probes run every %s", short(s.cfg.tick()))
 	}
 }
 
@@ -53,18 +72,6 @@ func (s *scope) checkTimeout(interval time.Duration) time.Duration {
 			"longer than the interval of %s: probes never overlap, so the next one waits", short(pace))
 	}
 	return t
-}
-
-func (s *scope) checkPath() string {
-	e, ok := s.get("healthCheck.path")
-	if !ok {
-		return ""
-	}
-	p, err := requestPath(e.text)
-	if err != nil {
-		s.bad(e, err.Error(), "backends are probed by TCP connect")
-	}
-	return p
 }
 
 // requestPath brings a path into the form of a request target (RFC 9112, section
@@ -109,61 +116,9 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-func (s *scope) checkStatus(path string) route.StatusSet {
-	e, ok := s.get("healthCheck.status")
-	if !ok {
-		return route.DefaultStatusSet()
-	}
-	if path == "" {
-		s.withoutPath(e)
-		return route.DefaultStatusSet()
-	}
-	set, err := route.ParseStatusSet(e.text)
-	if err != nil {
-		s.badDefault(e, errors.New(shorten(err.Error(), shownValue)))
-		return route.DefaultStatusSet()
-	}
-	return set
-}
-
-func (s *scope) withoutPath(e entry) {
-	s.add("W021", e.label, show(e.key, e.text), "add "+s.label("healthCheck.path")+"=/health to probe by HTTP, or remove the label",
-		"there is no usable healthCheck.path, and a TCP probe sends and reads nothing: the label is ignored")
-}
-
 // refusedProbeHeaders frame the message or belong to one connection.
 var refusedProbeHeaders = strings.Fields(`connection keep-alive proxy-connection proxy-authenticate proxy-authorization
 	te trailer transfer-encoding upgrade content-length`)
-
-// checkHeaders returns the probe's headers and its Host. A header named Host is
-// another way to write healthCheck.host, which wins over it.
-func (s *scope) checkHeaders(path string) (out []route.CheckHeader, host string) {
-	for _, e := range s.sortedEntries() {
-		if e.key == nil || e.key.Name != "healthCheck.headers.<Name>" {
-			continue
-		}
-		if path == "" {
-			s.withoutPath(e)
-			continue
-		}
-		if !s.goodHeader(e, "the header is not sent") {
-			continue
-		}
-		switch name := fold(e.param); {
-		case name == "host":
-			host = s.checkHost(e)
-		case slices.Contains(refusedProbeHeaders, name):
-			s.add("W021", e.label, show(e.key, e.text), "remove the label", "%s belongs to the connection: the header is not sent", e.param)
-		default:
-			out = append(out, route.CheckHeader{Name: textproto.CanonicalMIMEHeaderKey(e.param), Value: route.Secret(e.text)})
-		}
-	}
-	slices.SortFunc(out, func(a, b route.CheckHeader) int { return strings.Compare(a.Name, b.Name) })
-	if e, ok := s.get("healthCheck.host"); ok {
-		host = cmp.Or(s.checkHost(e), host)
-	}
-	return out, host
-}
 
 func (s *scope) checkHost(e entry) string {
 	host, err := hostHeader(e.text)
@@ -198,14 +153,4 @@ func hostHeader(text string) (string, error) {
 		return "", errors.New("the port behind the name is not a port")
 	}
 	return fmt.Sprintf("%s:%d", h.Text, n), nil
-}
-
-// plaintextProbe says that a probe does not speak TLS though the backend does.
-func (s *scope) plaintextProbe(c route.Check) {
-	if s.decl.Backend.Scheme != route.SchemeHTTPS || c.Type == route.ProbeHTTP {
-		return
-	}
-	e, _ := s.get("scheme")
-	s.add("I109", e.label, show(e.key, e.text), "add "+s.label("healthCheck.path")+"=/health to probe by HTTPS",
-		"the backend speaks TLS but its probe is a plain TCP connect: it proves less, and some servers log each one as a failed handshake")
 }

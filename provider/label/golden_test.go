@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func testConfig() Config {
 	return Config{
 		Listeners: map[route.Protocol][]string{route.TCP: {"postgres"}, route.UDP: {"dns"}},
-		CAs:       []string{"internal"},
+		CAs:       []string{"internal"}, ClientCerts: []string{"edge"},
 	}
 }
 

@@ -33,7 +33,7 @@ func (g *grouping) entrypoint(grp *group) *route.Entrypoint {
 			e.Absent = append(e.Absent, m.absent(why))
 			continue
 		}
-		e.Backends = append(e.Backends, m.backend(d.decl.Check))
+		e.Backends = append(e.Backends, m.backend(d.decl))
 	}
 	for _, m := range grp.dead {
 		e.Absent = append(e.Absent, m.absent(route.AbsentRetained))
@@ -158,8 +158,8 @@ func ignoredKeys(of, decider *Declaration) []string {
 	return out
 }
 
-// backend makes the backend of a member; check is the entrypoint's.
-func (m *member) backend(check *route.Check) route.Backend {
+// backend makes the backend of a member; the check is that of the container that decides.
+func (m *member) backend(decider *Declaration) route.Backend {
 	c, o := &m.in.Candidate, &m.decl.Backend
 	b := route.Backend{
 		ID: c.ID[:min(len(c.ID), 12)], Name: c.Name,
@@ -169,30 +169,38 @@ func (m *member) backend(check *route.Check) route.Backend {
 		},
 		Host: m.endpoint.Host, Port: m.endpoint.Port, Loopback: m.endpoint.Loopback,
 		Scheme: o.Scheme, TLS: o.TLS, DialTimeout: o.DialTimeout, Weight: o.Weight,
+		MaxConnections: o.MaxConnections, SlowStart: o.SlowStart, SlowStartMin: o.SlowStartMin,
 		Docker: o.Docker, Provider: m.providerState(), StartedAt: c.Started,
 	}
 	if o.Docker == route.DockerHealthIgnore {
 		b.Container.Health = "none"
 	}
 	b.Incarnation = strings.Join([]string{c.Provider, c.ID, strconv.FormatInt(c.Started.UnixNano(), 10), b.Address()}, "/")
-	if check != nil {
-		b.Check = checkOf(&b, *check, o.CheckPort)
+	if decider.Check != nil {
+		b.Check = checkOf(&b, *decider.Check, o.CheckPort, decider.CheckSkipVerify)
 	}
 	return b
 }
 
-// checkOf completes the entrypoint's check with what belongs to one backend.
-func checkOf(b *route.Backend, c route.Check, port uint16) *route.Check {
+// checkOf completes the entrypoint's check with what belongs to one backend. A probe
+// that speaks TLS has the trust and the names of the traffic.
+func checkOf(b *route.Backend, c route.Check, port uint16, skipVerify *bool) *route.Check {
 	c.Port = cmp.Or(port, b.Port)
-	if c.Type != route.ProbeHTTP {
+	switch c.Type {
+	case route.ProbeTCP:
 		return &c
+	case route.ProbeHTTP, route.ProbeGRPC, route.ProbeWebSocket:
+		c.Scheme = probeScheme(c.Scheme, b.Scheme)
+		if c.Host == "" {
+			c.Host = hostOf(b.Host, c.Port, c.Scheme)
+		}
+	case route.ProbeTLS:
 	}
-	c.Scheme = route.SchemeHTTP
-	if b.Scheme == route.SchemeHTTPS {
-		c.Scheme, c.TLS = route.SchemeHTTPS, b.TLS
-	}
-	if c.Host == "" {
-		c.Host = hostOf(b.Host, c.Port, c.Scheme)
+	if c.Type == route.ProbeTLS || c.Scheme == route.SchemeHTTPS {
+		c.TLS = b.TLS
+		if skipVerify != nil {
+			c.TLS.InsecureSkipVerify = *skipVerify
+		}
 	}
 	return &c
 }

@@ -403,7 +403,7 @@ func TestBackend(t *testing.T) {
 		Incarnation: fmt.Sprintf("docker/%s/%d/[fd00::5]:443", full, epoch.Add(time.Second).UnixNano()),
 		Host:        "fd00::5", Port: 443, Scheme: route.SchemeHTTPS, TLS: route.BackendTLS{ServerName: "in.example"},
 		DialTimeout: time.Second, Docker: route.DockerHealthIgnore, Provider: route.ProviderPresent,
-		StartedAt: epoch.Add(time.Second), Loopback: true, Check: &check,
+		StartedAt: epoch.Add(time.Second), Loopback: true, Check: &check, SlowStartMin: route.DefaultSlowStartMin,
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {
 		t.Error(diff)

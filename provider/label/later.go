@@ -5,9 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
-
-	"fairlead/router/route"
 )
 
 // laterKeys validates the keys that this version knows but does not act on: their
@@ -58,25 +55,7 @@ func (s *scope) pitfalls(e entry) {
 			s.add("W016", e.label, show(e.key, e.text), "add "+s.label("tls")+"=true",
 				"the redirect would lead to a route that is not served on HTTPS: it is ignored")
 		}
-	case "passive.status":
-		set, err := route.ParseStatusSet(e.text)
-		if err == nil && slices.ContainsFunc(clientErrors(), set.Contains) {
-			s.add("W130", e.label, show(e.key, e.text), "list statuses from 500 on",
-				"a 4xx is the client's mistake: anybody could eject a backend by asking for what is not there")
-		}
-	case "healthCheck.scheme":
-		if fold(e.text) == "http" && s.decl.Backend.Scheme == route.SchemeHTTPS {
-			s.add("I109", e.label, show(e.key, e.text), "remove the label to probe by HTTPS", "the backend speaks TLS but its probe would not")
-		}
 	}
-}
-
-func clientErrors() []int {
-	codes := make([]int, 100)
-	for i := range codes {
-		codes[i] = 400 + i
-	}
-	return codes
 }
 
 // comparison is what a value is compared by across containers. A secret is

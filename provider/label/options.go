@@ -23,10 +23,6 @@ func (s *scope) options() {
 	o.Headers = s.headers()
 	o.LoadBalancer = s.loadBalancer()
 	o.BackendTimeout = read(s, "backendTimeout", values.duration)
-	o.RetryAttempts = read(s, "retry.attempts", asInt)
-	o.Panic = route.PanicMode(read(s, "panic", values.choice))
-	o.DrainTimeout = read(s, "drain.timeout", values.duration)
-	o.HoldFor = read(s, "holdFor", values.duration)
 }
 
 // plainSegments undoes the ways in which a dot segment can hide in a path in lower case.
@@ -145,6 +141,10 @@ func (s *scope) backend() {
 	b.TLS = s.backendTLS(b.Scheme)
 	b.DialTimeout = read(s, "dialTimeout", values.duration)
 	b.Weight = s.weight()
+	b.MaxConnections = read(s, "maxConnections", asInt)
+	b.SlowStart = read(s, "slowStart", values.duration)
+	b.SlowStartMin = read(s, "slowStart.min", asInt)
+	s.dependents("slowStart.", "slowStart", b.SlowStart > 0)
 	b.Docker = route.DockerHealth(read(s, "dockerHealth", values.choice))
 }
 
@@ -177,7 +177,8 @@ func (s *scope) backendTLS(scheme route.Scheme) route.BackendTLS {
 	t := route.BackendTLS{
 		ServerName:         s.serverName(),
 		InsecureSkipVerify: read(s, "backendTLS.insecureSkipVerify", asBool),
-		CA:                 s.backendCA(),
+		CA:                 s.declared("backendTLS.ca", s.cfg.CAs, "CA", "the system's CAs are used"),
+		ClientCert:         s.declared("backendTLS.clientCert", s.cfg.ClientCerts, "client certificate", "none is shown to the backend"),
 	}
 	if scheme == route.SchemeHTTPS {
 		if e, _ := s.get("backendTLS.insecureSkipVerify"); t.InsecureSkipVerify {
@@ -208,18 +209,20 @@ func (s *scope) serverName() string {
 	return h.Text
 }
 
-func (s *scope) backendCA() string {
-	e, ok := s.get("backendTLS.ca")
+// declared returns the name in a label when the configuration has something of that
+// name, else "".
+func (s *scope) declared(key string, names []string, what, otherwise string) string {
+	e, ok := s.get(key)
 	if !ok || e.text == "" {
 		return ""
 	}
-	if !slices.Contains(s.cfg.CAs, e.text) {
+	if !slices.Contains(names, e.text) {
 		known := "none is declared"
-		if len(s.cfg.CAs) > 0 {
-			known = "declared are " + strings.Join(s.cfg.CAs, ", ")
+		if len(names) > 0 {
+			known = "declared are " + strings.Join(names, ", ")
 		}
-		s.add("W109", e.label, show(e.key, e.text), "declare the CA in the configuration, or correct its name; "+known,
-			"no CA of that name: the system's CAs are used")
+		s.add("W109", e.label, show(e.key, e.text), "declare the "+what+" in the configuration, or correct its name; "+known,
+			"no %s of that name: %s", what, otherwise)
 		return ""
 	}
 	return e.text

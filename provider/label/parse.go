@@ -94,6 +94,7 @@ func (s *scope) declare() {
 		s.options()
 		s.backend()
 		s.check()
+		s.resilience()
 		s.protection()
 	} else {
 		s.stream()
@@ -108,7 +109,7 @@ func (s *scope) declare() {
 func (s *scope) origins() []route.Origin {
 	bad := map[string]bool{}
 	for _, d := range s.list {
-		bad[d.Code+" "+d.Label] = true
+		bad[d.Code+" "+d.Label] = !s.advised[d.Label]
 	}
 	var out []route.Origin
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {

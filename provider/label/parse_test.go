@@ -79,23 +79,24 @@ var samples = map[string]struct{ good, bad []string }{
 	"backendTLS.serverName":          {[]string{"a.b", ""}, []string{"*.a.b", "a b"}},
 	"backendTLS.insecureSkipVerify":  {[]string{"true"}, []string{"x"}},
 	"backendTLS.ca":                  {[]string{"internal", ""}, []string{"other"}},
+	"backendTLS.clientCert":          {[]string{"edge", ""}, []string{"other"}},
 	"dialTimeout":                    {[]string{"1", "2s", "1m30s"}, []string{"0", "-1", "10m", "x"}},
 	"weight":                         {[]string{"0", "65535"}, []string{"65536", "-1", "50%"}},
 	"backup":                         {[]string{"true"}, []string{"x"}},
 	"dockerHealth":                   {[]string{"prefer", "require", "report", "ignore"}, []string{"x"}},
-	"maxConnections":                 {[]string{"5"}, []string{"0"}},
-	"maxConnections.queue":           {[]string{"0"}, []string{"-1"}},
-	"maxConnections.queueTimeout":    {[]string{"1s"}, []string{"x"}},
-	"slowStart":                      {[]string{"30s"}, []string{"2h"}},
-	"slowStart.min":                  {[]string{"10"}, []string{"0"}},
+	"maxConnections":                 {[]string{"5", "1048576"}, []string{"0", "-1", "1e3", "1048577"}},
+	"maxConnections.queue":           {[]string{"0", "1048576"}, []string{"-1", "", "many"}},
+	"maxConnections.queueTimeout":    {[]string{"1s", "0", "500"}, []string{"x", "2h", "-1"}},
+	"slowStart":                      {[]string{"30s", "0", "1h"}, []string{"2h", "x", "-1"}},
+	"slowStart.min":                  {[]string{"1", "100"}, []string{"0", "101", "10%"}},
 	"loadBalancer":                   {[]string{"rr", "leastconn", "least-connections", "p2c", "power_of_two", "RANDOM", "round-robin", "hrw"}, []string{"", "fastest", "maglev"}},
 	"loadBalancer.hashOn":            {[]string{"header:X-A"}, []string{"a\x00"}},
 	"backendTimeout":                 {[]string{"0", "60", "1m30s"}, []string{"", "soon", "-1", "-5s", "+5s", "25h", "99999999999999999999"}},
-	"stickySession":                  {[]string{"true"}, []string{"x"}},
-	"stickySession.cookie":           {[]string{"sid"}, []string{"a\x00"}},
+	"stickySession":                  {[]string{"true", "off"}, []string{"x", ""}},
+	"stickySession.cookie":           {[]string{"sid", "__Host-x"}, []string{"a\x00", "", "a b", "a=b", "a;b", strings.Repeat("x", 65)}},
 	"stickySession.secure":           {[]string{"true"}, []string{"x"}},
-	"stickySession.sameSite":         {[]string{"Lax"}, []string{"x"}},
-	"stickySession.maxAge":           {[]string{"60"}, []string{"x"}},
+	"stickySession.sameSite":         {[]string{"Lax", "strict"}, []string{"x", ""}},
+	"stickySession.maxAge":           {[]string{"60", "0", "24h"}, []string{"x", "-1"}},
 	"auth.basic":                     {[]string{bcrypt, bcrypt + ",bob:" + strings.Repeat("0", 64)}, []string{"alice", ":x", "alice:short"}},
 	"auth.basicFile":                 {[]string{"users"}, []string{"", "a\x00"}},
 	"wwwAuthenticate":                {[]string{"realm", ""}, []string{"a\nb"}},
@@ -110,51 +111,89 @@ var samples = map[string]struct{ good, bad []string }{
 	"healthCheck.path":               {[]string{"/health", "health", "/?a=b", "/ä", "/%41"}, []string{"", "/a b", "/a#b", "/a%0d", "/a%0Ab", "/%00", "//host/", "http://h/", "/a\r\nX: y", "/%", "/%zz", "/" + strings.Repeat("a", 2048)}},
 	"healthCheck.port":               {[]string{"8081"}, []string{"0", "x"}},
 	"healthCheck.host":               {[]string{"a.b", "a.b:80", "10.0.0.1", "::1", "[::1]", "[::1]:80", "10.0.0.1:80"}, []string{"", "a b", "*.a", "a.b:0", "a/b", "x@y", "fe80::1%eth0"}},
-	"healthCheck.headers.<Name>":     {nil, []string{"v"}},
-	"healthCheck.status":             {nil, []string{"200"}},
+	"healthCheck.headers.<Name>":     {[]string{"v", ""}, []string{"a\r\nb", "a\x00"}},
+	"healthCheck.status":             {[]string{"200", "2xx", "200-299,401,!204", "!5xx"}, []string{"", "2000", "20x", "300-200", "200,", "!100-599", "none"}},
 	"healthCheck.interval":           {[]string{"100", "1s", "1h"}, []string{"99", "0", "2h", "x"}},
 	"healthCheck.timeout":            {[]string{"10", "5m"}, []string{"9", "6m", "x"}},
 	"healthCheck.unhealthyThreshold": {[]string{"1", "100"}, []string{"0", "101", "x"}},
 	"healthCheck.healthyThreshold":   {[]string{"1", "100"}, []string{"0", "101", "x"}},
 	"healthCheck.initial":            {[]string{"auto", "Up", "down"}, []string{"x"}},
 	"healthCheck.initialDelay":       {[]string{"0", "10m"}, []string{"11m", "x"}},
-	"healthCheck.type":               {[]string{"tcp", "grpc"}, []string{"udp"}},
-	"healthCheck.scheme":             {[]string{"https"}, []string{"h2c"}},
-	"healthCheck.sni":                {[]string{"a.b"}, []string{"a\x00"}},
-	"healthCheck.method":             {[]string{"HEAD", "get"}, []string{"POST"}},
+	"healthCheck.type":               {[]string{"tcp", "HTTP", "tls", "grpc", "websocket", "web-socket"}, []string{"udp", "", "https"}},
+	"healthCheck.scheme":             {[]string{"https", "HTTP"}, []string{"h2c", ""}},
+	"healthCheck.sni":                {[]string{"a.b", "10.0.0.1", "::1", "[::1]", "Bücher.example"}, []string{"a\x00", "", "*.a.b", "a b", "a.b:443", "fe80::1%eth0"}},
+	"healthCheck.method":             {[]string{"HEAD", "get", "OPTIONS"}, []string{"POST", "", "CONNECT"}},
 	"healthCheck.followRedirects":    {[]string{"true"}, []string{"x"}},
-	"healthCheck.body.contains":      {[]string{"ok"}, []string{"a\x00"}},
-	"healthCheck.body.regex":         {[]string{"ok+"}, []string{"[", "", strings.Repeat("a", 2000)}},
-	"healthCheck.grpcService":        {[]string{"a.B"}, []string{"a\x00"}},
-	"healthCheck.fastInterval":       {[]string{"1s"}, []string{"x"}},
-	"healthCheck.downInterval":       {[]string{"1s"}, []string{"x"}},
-	"healthCheck.jitter":             {[]string{"0", "50"}, []string{"51"}},
-	"healthCheck.insecureSkipVerify": {[]string{"true"}, []string{"x"}},
-	"panic":                          {[]string{"all", "last", "off"}, []string{"x"}},
-	"panicThreshold":                 {[]string{"50"}, []string{"101"}},
-	"noBackendStatus":                {[]string{"502"}, []string{"200"}},
+	"healthCheck.body.contains":      {[]string{"ok"}, []string{"a\x00", "", strings.Repeat("a", maxText+1)}},
+	"healthCheck.body.regex":         {[]string{"ok+"}, []string{"[", "", "a(?=b)", strings.Repeat("a", 2000)}},
+	"healthCheck.grpcService":        {[]string{"a.B", ""}, []string{"a\x00", "a b", "ä", strings.Repeat("a", 256)}},
+	"healthCheck.fastInterval":       {[]string{"1s", "0", "10s"}, []string{"x", "11s", "2h", "-1"}},
+	"healthCheck.downInterval":       {[]string{"1s", "1h", "100"}, []string{"x", "99", "2h", "0"}},
+	"healthCheck.jitter":             {[]string{"0", "50"}, []string{"51", "-1", "10%"}},
+	"healthCheck.insecureSkipVerify": {[]string{"true", "false"}, []string{"x"}},
+	"panic":                          {[]string{"all", "last", "off"}, []string{"x", ""}},
+	"panicThreshold":                 {[]string{"0", "50", "100"}, []string{"101", "-1", "50%"}},
+	"noBackendStatus":                {[]string{"400", "502", "599"}, []string{"200", "399", "600", "x"}},
 	"drain.timeout":                  {[]string{"0", "30s"}, []string{"x"}},
-	"onDown":                         {[]string{"close"}, []string{"x"}},
+	"onDown":                         {[]string{"idle", "close", "keep"}, []string{"x", ""}},
 	"holdFor":                        {[]string{"0"}, []string{"x"}},
 	"retry.attempts":                 {[]string{"1", "20"}, []string{"0", "21", "x"}},
-	"retry.on":                       {[]string{"connect,timeout"}, []string{"404"}},
-	"retry.methods":                  {[]string{"GET"}, nil},
-	"retry.tryDuration":              {[]string{"5s"}, []string{"x"}},
-	"retry.tryInterval":              {[]string{"100"}, []string{"x"}},
-	"circuitBreaker.threshold":       {[]string{"0.5", "1"}, []string{"0", "1.1", "NaN", "x"}},
-	"circuitBreaker.minRequests":     {[]string{"20"}, []string{"0"}},
-	"circuitBreaker.cooldown":        {[]string{"10"}, []string{"0"}},
-	"passive.failures":               {[]string{"5"}, []string{"0", "1001"}},
-	"passive.window":                 {[]string{"10s"}, []string{"0"}},
+	"retry.on":                       {[]string{"connect,timeout", "502, 503,504"}, []string{"404", "", ",", "connect,never"}},
+	"retry.methods":                  {[]string{"GET", "get,Post", "idempotent"}, []string{"", "GTE", "GET,CONNECT", "idempotent,GET"}},
+	"retry.tryDuration":              {[]string{"5s", "0", "1h"}, []string{"x", "2h", "-1"}},
+	"retry.tryInterval":              {[]string{"100", "0", "1m"}, []string{"x", "2m"}},
+	"circuitBreaker.threshold":       {[]string{"0.5", "1", "1e-3"}, []string{"0", "1.1", "NaN", "x", "-0.5", "50%", "Inf"}},
+	"circuitBreaker.minRequests":     {[]string{"1", "1048576"}, []string{"0", "-1", "1048577"}},
+	"circuitBreaker.cooldown":        {[]string{"10", "1m", "1h"}, []string{"0", "2h", "500ms"}},
+	"passive.failures":               {[]string{"1", "5", "1000"}, []string{"0", "1001", "-1"}},
+	"passive.window":                 {[]string{"10s", "1"}, []string{"0", "2h"}},
 	"passive.panic":                  {[]string{"false"}, []string{"x"}},
-	"passive.status":                 {[]string{"503", "none"}, []string{"x"}},
-	"passive.latency":                {[]string{"1s"}, []string{"0"}},
-	"passive.ejectionTime":           {[]string{"30s"}, []string{"1"}},
-	"passive.maxEjectionTime":        {[]string{"300s"}, []string{"2h"}},
-	"passive.maxEjectionPercent":     {[]string{"50"}, []string{"0"}},
-	"passive.recovery":               {[]string{"trial"}, []string{"x"}},
-	"passive.trials":                 {[]string{"1"}, []string{"11"}},
+	"passive.status":                 {[]string{"503", "none", "NONE", "5xx,!501"}, []string{"x", "", "503,none", "99"}},
+	"passive.latency":                {[]string{"1s", "1h"}, []string{"0", "2h", "slow"}},
+	"passive.ejectionTime":           {[]string{"30s", "1s", "1h"}, []string{"1", "2h"}},
+	"passive.maxEjectionTime":        {[]string{"300s", "30s", "1h"}, []string{"2h", "1", "x"}},
+	"passive.maxEjectionPercent":     {[]string{"1", "100"}, []string{"0", "101", "50%"}},
+	"passive.recovery":               {[]string{"auto", "time", "Trial", "probe"}, []string{"x", ""}},
+	"passive.trials":                 {[]string{"1", "10"}, []string{"11", "0"}},
 	"passive.feedsActive":            {[]string{"true"}, []string{"x"}},
+}
+
+// companions are labels without which a key has no effect, by how its name begins.
+var companions = map[string]map[string]string{
+	"passive.":                       {"passive.failures": "5", "healthCheck.path": "/"},
+	"circuitBreaker.":                {"circuitBreaker.threshold": "0.5"},
+	"stickySession.":                 {"stickySession": "true"},
+	"maxConnections.":                {"maxConnections": "10"},
+	"slowStart.":                     {"slowStart": "30s"},
+	"healthCheck.sni":                {"healthCheck.type": "tls", "scheme": "https"},
+	"healthCheck.insecureSkipVerify": {"healthCheck.type": "tls", "scheme": "https"},
+	"healthCheck.scheme":             {"healthCheck.path": "/"},
+	"healthCheck.host":               {"healthCheck.path": "/"},
+	"healthCheck.method":             {"healthCheck.path": "/"},
+	"healthCheck.headers.":           {"healthCheck.path": "/"},
+	"healthCheck.status":             {"healthCheck.path": "/"},
+	"healthCheck.followRedirects":    {"healthCheck.path": "/"},
+	"healthCheck.body.":              {"healthCheck.path": "/"},
+	"healthCheck.grpcService":        {"healthCheck.type": "grpc"},
+}
+
+// alongside returns the companions of a key without the key itself.
+func alongside(name string) map[string]string {
+	out := map[string]string{}
+	for prefix, keys := range companions {
+		if strings.HasPrefix(name, prefix) {
+			maps.Copy(out, keys)
+		}
+	}
+	delete(out, name)
+	return out
+}
+
+// withCompanions is a key with its companions.
+func withCompanions(name, value string) map[string]string {
+	out := alongside(name)
+	out[name] = value
+	return out
 }
 
 // writing turns a key's name into one that a label can have.
@@ -182,7 +221,7 @@ func TestEveryKey(t *testing.T) {
 
 func checkGood(t *testing.T, k Key, name, value string) {
 	t.Helper()
-	d, list := web(t, map[string]string{name: value})
+	d, list := web(t, withCompanions(name, value))
 	closed := d.FailClosed != nil && d.FailClosed.Code == "E113"
 	for _, g := range list {
 		ours := strings.EqualFold(g.Label, "sozune.http.web."+name)
@@ -204,7 +243,7 @@ func checkGood(t *testing.T, k Key, name, value string) {
 
 func checkBad(t *testing.T, k Key, name, value string) {
 	t.Helper()
-	d, list := web(t, map[string]string{name: value})
+	d, list := web(t, withCompanions(name, value))
 	hit := slices.IndexFunc(list, func(g route.Diagnostic) bool { return g.Code == k.BadValue })
 	if hit < 0 {
 		t.Errorf("%s=%q: no %s among %v", name, value, k.BadValue, codesOf(list))
@@ -216,7 +255,9 @@ func checkBad(t *testing.T, k Key, name, value string) {
 	if k.Available == Working && k.Level != LevelMatcher && (d.Refused != "" || d.FailClosed != nil) {
 		t.Errorf("%s=%q takes the route away: %s %v", name, value, d.Refused, d.FailClosed)
 	}
-	if base, _ := web(t, map[string]string{"scheme": string(d.Backend.Scheme)}); k.Available == Working && k.Level != LevelMatcher {
+	without := alongside(name)
+	without["scheme"] = string(d.Backend.Scheme)
+	if base, _ := web(t, without); k.Available == Working && k.Level != LevelMatcher {
 		d.Set, d.Diagnostics, base.Set, base.Diagnostics = nil, nil, nil, nil
 		if diff := cmp.Diff(base, d, plain); diff != "" {
 			t.Errorf("%s=%q is not the same as no label: %s", name, value, diff)
@@ -278,7 +319,7 @@ func TestWorkingKeys(t *testing.T) {
 		{"healthCheck.path=/ healthCheck.headers.b=2 healthCheck.headers.authorization=x", func(d Declaration) any { return d.Check.Headers }, []route.CheckHeader{{Name: "Authorization", Value: "x"}, {Name: "B", Value: "2"}}},
 		{"healthCheck.path=/ healthCheck.headers.Host=a.b", func(d Declaration) any { return d.Check.Host }, "a.b"},
 		{"healthCheck.path=/ healthCheck.headers.Host=a.b healthCheck.host=[::1]:80", func(d Declaration) any { return d.Check.Host }, "[::1]:80"},
-		{"healthCheck.host=Bücher.example:8080", func(d Declaration) any { return d.Check.Host }, "xn--bcher-kva.example:8080"},
+		{"healthCheck.path=/ healthCheck.host=Bücher.example:8080", func(d Declaration) any { return d.Check.Host }, "xn--bcher-kva.example:8080"},
 		{"healthCheck.interval=2s", func(d Declaration) any { return fmt.Sprint(d.Check.Interval, d.Check.DownInterval, d.Check.Timeout) }, "2s 2s 2s"},
 		{"healthCheck.interval=2s healthCheck.timeout=7s", func(d Declaration) any { return d.Check.Timeout }, 7 * time.Second},
 		{"healthCheck.timeout=x healthCheck.interval=1s", func(d Declaration) any { return d.Check.Timeout }, time.Second},
@@ -307,6 +348,7 @@ func TestDefaults(t *testing.T) {
 		Options: route.DefaultOptions(),
 		Backend: BackendOptions{
 			Scheme: route.SchemeHTTP, DialTimeout: route.DefaultDialTimeout, Weight: route.DefaultWeight, Docker: route.DockerHealthPrefer,
+			SlowStartMin: route.DefaultSlowStartMin,
 		},
 		Check: &check, Labels: []route.Origin{{Key: "host", Label: "sozune.http.web.host"}},
 	}

@@ -84,6 +84,7 @@ type scope struct {
 	decl    *Declaration
 	prefix  string           // "sozune.http.web."
 	entries map[string]entry // by folded name
+	advised map[string]bool  // labels that are in force in spite of a finding
 }
 
 // get returns the label of a key.
@@ -103,6 +104,12 @@ func (s *scope) bad(e entry, problem, used string) {
 	}
 	s.add(e.key.BadValue, e.label, show(e.key, e.text),
 		fmt.Sprintf("set %s to %s, or remove the label", shorten(e.label, shownLabel), accepts), "%s: %s", problem, used)
+}
+
+// advise notes a value that is used as it is, though it will hardly do what is wanted.
+func (s *scope) advise(e entry, hint, format string, args ...any) {
+	s.add(e.key.BadValue, e.label, show(e.key, e.text), hint, format, args...)
+	s.advised[shorten(e.label, shownLabel)] = true
 }
 
 // badDefault is bad with the key's default as what is used.

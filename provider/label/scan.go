@@ -83,6 +83,7 @@ func (f *found) scope(cfg *Config, id serviceKey) *scope {
 			cfg:     cfg,
 			prefix:  f.prefix + string(id.protocol) + "." + id.service + ".",
 			entries: map[string]entry{},
+			advised: map[string]bool{},
 			decl:    &Declaration{Protocol: id.protocol, Service: id.service, Set: map[string]string{}},
 		}
 		f.services[id] = s

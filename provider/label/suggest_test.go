@@ -22,7 +22,7 @@ func TestDidYouMean(t *testing.T) {
 		{"helthchek.intervl", "healthCheck.interval"},
 		{"interval", "fast, down"},
 		{"stripprefx", "stripPrefix"},
-		{"treshold", "healthCheck.healthyThreshold, healthCheck.unhealthyThreshold, panicThreshold"},
+		{"treshold", "panicThreshold, circuitBreaker.threshold, healthCheck.healthyThreshold"},
 		{"header.X-A", "headers.<Name>"},
 		{"headers.reponse.X-A", "headers.response.<Name>"},
 		{"healthcheck.header.X-A", "healthCheck.headers.<Name>"},

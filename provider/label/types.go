@@ -30,6 +30,7 @@ type Config struct {
 	ExposeByDefault bool
 	Listeners       map[route.Protocol][]string // declared tcp and udp listeners
 	CAs             []string                    // names that backendTLS.ca may use
+	ClientCerts     []string                    // names that backendTLS.clientCert may use
 	Tick            time.Duration               // scheduler tick, for I106
 }
 
@@ -53,8 +54,10 @@ type Declaration struct {
 	Backend  BackendOptions
 	// Check is the entrypoint's check with the backend's own port in it; nil when off.
 	// Port, Host and Scheme that are not set by a label are filled in by Group.
-	Check      *route.Check
-	FailClosed *route.FailClosed
+	Check *route.Check
+	// CheckSkipVerify is healthCheck.insecureSkipVerify; nil is as traffic.
+	CheckSkipVerify *bool
+	FailClosed      *route.FailClosed
 	// Refused is set when this declaration is not routed (E002, E109 ...): the code.
 	Refused string
 	// Set names the keys (lower case, relative to the service) that labels set;
@@ -75,7 +78,11 @@ type BackendOptions struct {
 	TLS         route.BackendTLS
 	DialTimeout time.Duration
 	Weight      int
-	Docker      route.DockerHealth
+	// MaxConnections, SlowStart and SlowStartMin are as in route.Backend.
+	MaxConnections int
+	SlowStart      time.Duration
+	SlowStartMin   int
+	Docker         route.DockerHealth
 }
 
 // Presence says what a candidate is at the moment, by the engine's word.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -114,39 +113,6 @@ func statusList() values {
 	return values{kind: KindStatus, accepts: "statuses such as 200, 2xx, 200-299, !204", check: func(s string) error {
 		_, err := route.ParseStatusSet(s)
 		return err
-	}}
-}
-
-func passiveStatus() values {
-	v := statusList()
-	inner := v.check
-	v.accepts += ", or none"
-	v.check = func(s string) error {
-		if strings.EqualFold(s, "none") {
-			return nil
-		}
-		return inner(s)
-	}
-	return v
-}
-
-func oneOrMore(words ...string) values {
-	return values{kind: KindList, accepts: "a list of " + strings.Join(words, ", "), check: func(s string) error {
-		for _, w := range splitList(s) {
-			if !slices.Contains(words, fold(w)) {
-				return fmt.Errorf("%s is none of %s", shorten(w, 40), strings.Join(words, ", "))
-			}
-		}
-		return nil
-	}}
-}
-
-func ratio() values {
-	return values{kind: KindRatio, accepts: "a number above 0, up to 1", check: func(s string) error {
-		if f, err := strconv.ParseFloat(s, 64); err != nil || !(f > 0 && f <= 1) {
-			return errors.New("not a number above 0, up to 1")
-		}
-		return nil
 	}}
 }
 
