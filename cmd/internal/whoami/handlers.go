@@ -14,6 +14,8 @@ import (
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/health", s.health)
+	mux.HandleFunc("/status", s.setStatus)
+	mux.HandleFunc("/grpc.health.v1.Health/Check", s.grpcHealth)
 	mux.HandleFunc("/require-auth", s.requireAuth)
 	mux.HandleFunc("/echo", echo)
 	mux.HandleFunc("/upload", s.upload)
@@ -38,7 +40,7 @@ func (s *server) who(w http.ResponseWriter, r *http.Request) {
 	}
 	status, err := strconv.Atoi(r.URL.Query().Get("status"))
 	if err != nil || status < 200 || status > 599 {
-		status = http.StatusOK
+		status = int(s.status.Load())
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
@@ -68,6 +70,17 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = io.WriteString(w, "healthy\n")
+}
+
+// setStatus changes what / answers: POST status=503.
+func (s *server) setStatus(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.FormValue("status"))
+	if r.Method != http.MethodPost || err != nil || n < 200 || n > 599 {
+		http.Error(w, "POST a status of 200 to 599", http.StatusBadRequest)
+		return
+	}
+	s.status.Store(int64(n))
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // requireAuth answers 200 to the right Authorization header, else 401.

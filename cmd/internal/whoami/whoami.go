@@ -3,6 +3,7 @@
 package whoami
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -30,6 +31,8 @@ type Config struct {
 	Unhealthy   bool          // /health begins with 503
 	RequireAuth string        // the Authorization that /require-auth wants
 	Delay       time.Duration // before each answer of /
+	Status      int           // of / when the request does not ask for one; 0 is 200
+	Certificate string        // "": plain; valid or expired: TLS
 	Health      *Switch       // what /health says; nil is one of its own
 }
 
@@ -110,12 +113,20 @@ func parse(args []string, stderr io.Writer, getenv func(string) string) (Config,
 	f.DurationVar(&cfg.Drain, "drain", 5*time.Second, "time for accepted requests after SIGTERM")
 	f.BoolVar(&cfg.Stay, "stay", false, "event streams and WebSockets go on after SIGTERM until the drain is over")
 	f.BoolVar(&cfg.Unhealthy, "unhealthy", getenv("UNHEALTHY") == "1", "/health begins with 503 (or UNHEALTHY=1)")
+	f.IntVar(&cfg.Status, "status", 200, "status of /, whatever /health says; POST /status with status=N changes it")
+	f.StringVar(&cfg.Certificate, "tls", "", "serve by TLS with a self-signed certificate: valid or expired")
 	f.StringVar(&cfg.RequireAuth, "require-auth", "", "value of Authorization that /require-auth wants")
 	if err := f.Parse(args); err != nil {
 		return cfg, err
 	}
 	if cfg.Port < 0 || cfg.Port > 65535 {
 		return cfg, complain(stderr, "-port must be 0 to 65535, not %d", cfg.Port)
+	}
+	switch {
+	case cfg.Certificate != certNone && cfg.Certificate != certValid && cfg.Certificate != certExpired:
+		return cfg, complain(stderr, "-tls must be %s or %s, not %q", certValid, certExpired, cfg.Certificate)
+	case cfg.Status < 200 || cfg.Status > 599:
+		return cfg, complain(stderr, "-status must be 200 to 599, not %d", cfg.Status)
 	}
 	return cfg, nil
 }
@@ -134,10 +145,24 @@ const streamGrace = 250 * time.Millisecond
 // ctx ends, or with Stay when the drain is over. It closes the listener.
 func Run(ctx context.Context, cfg Config, l net.Listener) error {
 	s := newServer(cfg)
-	web := &http.Server{Handler: s.counted(s.routes()), ReadHeaderTimeout: 10 * time.Second}
+	web := &http.Server{Handler: s.counted(s.routes()), ReadHeaderTimeout: 10 * time.Second, Protocols: new(http.Protocols)}
+	web.Protocols.SetHTTP1(true)
+	web.Protocols.SetHTTP2(true)
+	web.Protocols.SetUnencryptedHTTP2(true) // gRPC
+	secure, err := serverTLS(cfg.Certificate, cfg.Name, time.Now())
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
 	served := make(chan error, 1)
 	var accepting sync.WaitGroup
-	accepting.Go(func() { served <- web.Serve(l) })
+	accepting.Go(func() {
+		if web.TLSConfig = secure; secure != nil {
+			served <- web.ServeTLS(l, "", "")
+			return
+		}
+		served <- web.Serve(l)
+	})
 	select {
 	case err := <-served:
 		return err
@@ -178,6 +203,7 @@ type server struct {
 	cfg      Config
 	host     string
 	illness  *Switch
+	status   atomic.Int64 // of /
 	requests atomic.Int64
 	probes   atomic.Int64
 
@@ -195,6 +221,7 @@ func newServer(cfg Config) *server {
 	if s.illness = cfg.Health; s.illness == nil {
 		s.illness = &Switch{}
 	}
+	s.status.Store(int64(cmp.Or(cfg.Status, http.StatusOK)))
 	if cfg.Unhealthy {
 		s.illness.SetIll(true)
 	}
