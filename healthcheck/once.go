@@ -61,4 +61,5 @@ func report(r *Result, spec *Spec, target Target, trafficPort uint16, view route
 }
 
 // Question is what a check asks of an address, for people: "GET http://10.0.0.5/health".
+// It holds no value of a query.
 func Question(c *route.Check, address string) string { return question(c, address) }

@@ -175,14 +175,7 @@ func TestProbeConformance(t *testing.T) {
 	fails := func(e syscall.Errno) func(context.Context) (net.Conn, error) {
 		return func(context.Context) (net.Conn, error) { return nil, errno(e) }
 	}
-	for _, tt := range []struct {
-		name  string
-		check func(*route.Check)
-		meets func(context.Context) (net.Conn, error)
-		kind  route.Kind // "" is a success
-		words string     // in the message
-		hint  string     // in the hint
-	}{
+	for _, tt := range []meeting{
 		{"tcp open", tcp, accept, "", "connected", ""},
 		{"tcp refused", tcp, refuse, route.KindConnectionRefused, "refused", "nothing listens on port 80"},
 		{"tcp refused on another port", func(c *route.Check) { c.Port = 81 }, refuse, route.KindConnectionRefused, "refused", "healthCheck.port 81"},
@@ -253,32 +246,7 @@ func TestProbeConformance(t *testing.T) {
 		{"https closed", https, server(func(c net.Conn) { _, _ = c.Read(make([]byte, 9)) }), route.KindTLSFailure, "closed the connection", ""},
 		{"unknown type", func(c *route.Check) { c.Type = "carrier-pigeon" }, accept, route.KindConfigError, "carrier-pigeon", ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, Config{CAs: map[string]*x509.CertPool{"lab": ca.pool}, StartupSpread: 1}, func(r *rig) {
-				r.net.set("10.0.0.1:80", tt.meets)
-				r.net.set("10.0.0.1:81", tt.meets)
-				r.apply(r.set("http_api", backend("b1", "10.0.0.1", checked(tt.check))))
-				r.run()
-				r.at(7 * time.Second)
-				h := r.health("http_api", "b1")
-				checkRules(t, &h)
-				if tt.kind == route.KindLocalError {
-					if h.State != route.StatePending || r.engine.Stats().LocalErrors == 0 {
-						t.Errorf("a local error made it %s", h.State)
-					}
-					return
-				}
-				if h.LastResult == nil {
-					t.Fatal("no result after 7 s")
-				}
-				if h.LastResult.Kind != tt.kind || !strings.Contains(h.LastResult.Message, tt.words) || (h.State == route.StateUp) != (tt.kind == "") {
-					t.Errorf("%s, kind %q: %s", h.State, h.LastResult.Kind, h.LastResult.Message)
-				}
-				if !strings.Contains(h.Hint, tt.hint) || tt.kind == "" && h.Hint != "" {
-					t.Errorf("hint %q, want %q in it", h.Hint, tt.hint)
-				}
-			})
-		})
+		tt.run(t, Config{CAs: map[string]*x509.CertPool{"lab": ca.pool}})
 	}
 }
 
