@@ -1,10 +1,10 @@
 package whoami
 
 import (
-	"bytes"
 	"crypto/tls"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -44,7 +44,7 @@ func TestGRPCHealth(t *testing.T) {
 	}
 	ask := func(message string) (body []byte, status string) {
 		frame := append([]byte{0, 0, 0, 0, byte(len(message))}, message...)
-		res, err := client.Post("http://"+addr+"/grpc.health.v1.Health/Check", "application/grpc", bytes.NewReader(frame))
+		res, err := client.Post("http://"+addr+"/grpc.health.v1.Health/Check", "application/grpc", strings.NewReader(string(frame)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,11 +54,11 @@ func TestGRPCHealth(t *testing.T) {
 		}
 		return body, res.Trailer.Get("Grpc-Status")
 	}
-	if body, status := ask(""); status != "0" || !bytes.Equal(body, []byte{0, 0, 0, 0, 2, 8, grpcServing}) {
+	if body, status := ask(""); status != "0" || string(body) != "\x00\x00\x00\x00\x02\x08\x01" {
 		t.Errorf("serving: %s %v", status, body)
 	}
 	sick.SetIll(true)
-	if body, status := ask("\x0a\x06whoami"); status != "0" || !bytes.Equal(body, []byte{0, 0, 0, 0, 2, 8, grpcNotServing}) {
+	if body, status := ask("\x0a\x06whoami"); status != "0" || string(body) != "\x00\x00\x00\x00\x02\x08\x02" {
 		t.Errorf("not serving: %s %v", status, body)
 	}
 	if _, status := ask("\x0a\x05other"); status != "5" {
