@@ -324,7 +324,7 @@ func TestMainRefuses(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	cfg, err := parse([]string{"-name", "n", "-drain", "1s", "-ignore-term", "-stay"}, io.Discard, environment("PORT", "81", "UNHEALTHY", "1", "START_DELAY", "2s", "NAME", "x"))
-	want := Config{Port: 81, Name: "n", StartDelay: 2 * time.Second, IgnoreTerm: true, Stay: true, Drain: time.Second, Unhealthy: true}
+	want := Config{Port: 81, Name: "n", StartDelay: 2 * time.Second, Status: 200, IgnoreTerm: true, Stay: true, Drain: time.Second, Unhealthy: true}
 	if err != nil || cfg != want {
 		t.Errorf("%+v, %v", cfg, err)
 	}
