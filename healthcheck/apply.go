@@ -26,6 +26,7 @@ func (e *Engine) Apply(generation uint64, sets []route.PlacementSet) {
 		}
 	}
 	step.removeUnnamed()
+	e.forgetOrders(now)
 	e.spread(step.fresh, now)
 	e.begin(changed, now)
 	for _, en := range changed {
@@ -158,8 +159,9 @@ func (s *applyStep) add(en *entry, rp *route.Placement) *placement {
 		}
 	}
 	s.settle(p)
-	p.shown = p.state()
-	s.moves = append(s.moves, move{p, what, causeStart})
+	var cause string
+	p.shown, cause = s.engine.enters(p)
+	s.moves = append(s.moves, move{p, what, cause})
 	return p
 }
 

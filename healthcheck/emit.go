@@ -19,6 +19,7 @@ const (
 	causeProvider = "provider"
 	causeConfig   = "config"
 	causeStart    = "start"
+	causeRestore  = "restore"
 )
 
 // Layers of transitions (json.md).
@@ -122,8 +123,14 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 		if to == route.StateDown || to == route.StateEjected || to == route.StateMaintenance {
 			n.down(p.current, p.entry.entrypoint.Options.OnDown)
 		}
+		if to == route.StateMaintenance {
+			n.idle = p.current.Upstream // whatever onDown says of failures
+		}
 	} else {
 		t.Debug = what != changeReason || to != route.StateDown
+	}
+	if t.Layer == layerAdmin {
+		t.Debug = from == to && what != changeOrder
 	}
 	if from != to || !t.Debug {
 		p.history = remember(p.history, t)
@@ -175,6 +182,11 @@ func (p *placement) transition(from, to route.State, cause string, now time.Time
 		t.Layer, t.Actor, t.Reason = layerAdmin, p.admin.Actor, p.admin.Reason
 	}
 	t.Kind, t.Message = p.cause(to)
+	ended := from == route.StateDraining || from == route.StateMaintenance
+	if p.admin.State == route.AdminReady && (cause == causeOperator || cause == causeTimer && ended) {
+		t.Layer, t.Actor, t.Reason = layerAdmin, p.admin.Actor, p.admin.Reason
+		t.Kind, t.Message = route.KindNone, p.readyMessage(cause)
+	}
 	return t
 }
 
@@ -223,6 +235,9 @@ func (e *Engine) log(n *notice) {
 	}
 	line.Str(route.FieldFrom, t.From).Str(route.FieldTo, t.To).Str(route.FieldCause, t.Cause).
 		Str(route.FieldKind, string(t.Kind)).Str(route.FieldMessage, t.Message)
+	if t.Actor != "" || t.Reason != "" {
+		line.Str(route.FieldActor, t.Actor).Str(route.FieldReason, t.Reason)
+	}
 	if t.Backend != "" {
 		line.Int(route.FieldOK, t.OK).Int(route.FieldFail, t.Fail).Int(route.FieldThreshold, t.Threshold)
 	}
@@ -255,7 +270,7 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "backend drain"
 	case t.To == string(route.StateMaintenance):
 		return zerolog.InfoLevel, "backend maintenance"
-	case t.Cause == causeOperator && t.Layer == layerAdmin:
+	case t.Layer == layerAdmin:
 		return zerolog.InfoLevel, "backend ready"
 	case t.From == string(route.StateEjected) || t.From == string(route.StateTrial) && t.To != string(route.StateDown):
 		return zerolog.InfoLevel, "backend readmitted"

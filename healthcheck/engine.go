@@ -98,6 +98,7 @@ type Engine struct {
 	stats       Stats
 	local       localFaults
 	views       viewCache
+	book        orderBook
 	deferred    []notice // of entrypoints, announced at the end of a step
 
 	// start runs a probe under Run's context; nil until Run runs. stopped is set when
@@ -131,6 +132,7 @@ func New(cfg Config) *Engine {
 		schedule: newSchedule(cfg.Concurrency, cfg.PerHost),
 		fresh:    fresh{wake: make(chan struct{}, 1)},
 		reports:  newReports(),
+		book:     newOrderBook(),
 	}
 }
 

@@ -173,9 +173,10 @@ const (
 	paceDown   = "down"
 )
 
-// wanted reports whether anybody still wants probes: a backend that leaves gets none.
+// wanted reports whether anybody still wants probes: a backend that leaves gets none, nor
+// one in maintenance.
 func (c *check) wanted() bool {
-	return slices.ContainsFunc(c.users, func(p *placement) bool { return !p.leaving() })
+	return slices.ContainsFunc(c.users, func(p *placement) bool { return !p.unprobed() })
 }
 
 // cancel ends the probe in flight; its result will be dropped.
@@ -187,22 +188,34 @@ func (c *check) cancel() {
 	c.inFlight = nil
 }
 
-// retryAt is when the next probe may change the entry's rotation.
+// retryAt is when the next probe, or the end of an order, may change the entry's rotation.
 func (en *entry) retryAt(now time.Time) time.Time {
 	var at time.Time
 	for _, p := range en.placements {
-		if p.check == nil || p.leaving() {
+		next, ok := p.nextChange(now)
+		if !ok {
 			continue
-		}
-		next := p.check.nextAt
-		if p.check.inFlight != nil || next.Before(now) {
-			next = now
 		}
 		if at.IsZero() || next.Before(at) {
 			at = next
 		}
 	}
 	return at
+}
+
+// nextChange is when something may change that decides whether the placement serves.
+func (p *placement) nextChange(now time.Time) (at time.Time, ok bool) {
+	switch {
+	case p.leaving():
+		return time.Time{}, false
+	case p.admin.State == route.AdminDrain, p.inMaintenance():
+		return p.admin.ExpiresAt, !p.admin.ExpiresAt.IsZero()
+	case p.check == nil:
+		return time.Time{}, false
+	case p.check.inFlight != nil, p.check.nextAt.Before(now):
+		return now, true
+	}
+	return p.check.nextAt, true
 }
 
 func byBackendID(a, b *placement) int {

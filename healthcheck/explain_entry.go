@@ -68,6 +68,9 @@ func (p *placement) name() string {
 
 // why is the cause of a verdict "down", with a colon before it.
 func (p *placement) why() string {
+	if text := p.adminWhy(); text != "" {
+		return text
+	}
 	if p.shown != route.StateDown || p.active.message == "" {
 		return ""
 	}
@@ -134,6 +137,8 @@ func (en *entry) downExplain(h *route.EntrypointHealth) string {
 	case route.ReasonMisconfigured:
 		f := en.entrypoint.FailClosed
 		return fmt.Sprintf("Closed: the label %s protects the route and is wrong or not available (%s), so every request gets 503.", f.Label, f.Code)
+	case route.ReasonAllDraining, route.ReasonAllMaintenance:
+		return en.takenOut()
 	case route.ReasonRetained:
 		return "Down: every container has stopped; the route is kept until " + clock(en.entrypoint.RetainedUntil) + " in case one returns."
 	case route.ReasonNoBackends:

@@ -75,7 +75,7 @@ func (e *Engine) apply(t *task, r *Result, now time.Time) {
 		e.stats.Failures++
 	}
 	for _, p := range c.users {
-		if p.leaving() {
+		if p.unprobed() {
 			continue
 		}
 		before := p.active

@@ -102,7 +102,7 @@ func (p *placement) suspicious() bool { return p.proof != nil && p.proof.Load() 
 func (e *Engine) expediteReported(reported keys, now time.Time) {
 	for key := range reported {
 		p := e.find(key)
-		if p == nil || p.check == nil || p.leaving() {
+		if p == nil || p.check == nil || p.unprobed() {
 			continue
 		}
 		c := p.check

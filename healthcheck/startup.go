@@ -49,6 +49,9 @@ func (e *Engine) begin(changed []*entry, now time.Time) {
 
 // decided reports whether a placement needs no first verdict any more.
 func (p *placement) decided() bool {
+	if p.inMaintenance() {
+		return true
+	}
 	switch p.backend().Provider {
 	case route.ProviderLeaving, route.ProviderUnhealthy:
 		return true

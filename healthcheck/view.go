@@ -164,7 +164,7 @@ func (e *Engine) backendView(p *placement, now time.Time) route.BackendHealth {
 		v.Check.UnhealthyThreshold, v.Check.HealthyThreshold = p.rules.unhealthy, p.rules.healthy
 		v.Check.Initial = p.rules.initial
 		h.Check, h.NextCheckAt, h.InFlightProbe = &v, v.NextLaunch, v.InFlight
-		if p.leaving() {
+		if p.unprobed() {
 			h.NextCheckAt, h.InFlightProbe = time.Time{}, false
 		}
 	}

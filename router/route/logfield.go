@@ -22,4 +22,5 @@ const (
 	FieldHint       = "hint"
 	FieldGeneration = "generation"
 	FieldReason     = "reason"
+	FieldActor      = "actor"
 )

@@ -58,6 +58,18 @@ type Order struct {
 	Force bool
 }
 
+// StandingOrder is an order that is in force, in a form that survives a restart of the
+// router. It is about one start of a container (Container and StartedAt), about a static
+// address (Address), or about every backend of the entrypoint (none of them). Its state
+// is AdminReady only for a backend that is exempt from an order about all.
+type StandingOrder struct {
+	Entrypoint string
+	Container  string // full id
+	StartedAt  time.Time
+	Address    string // host:port
+	Admin      Admin
+}
+
 // OrderError is an order that was not carried out.
 type OrderError struct {
 	Code    OrderErrorCode
