@@ -71,18 +71,20 @@ func (c *candidate) standing(r *rules) standing {
 		return standsBlocked
 	case c.active == route.StateDown && !starting && (c.phase != route.PhaseOpen || r.ejectedServe):
 		return standsDown
-	case c.phase == route.PhaseOpen, c.phase == route.PhaseHalfOpen && (r.taken || starting || c.active == route.StatePending):
+	case c.phase == route.PhaseOpen, c.phase == route.PhaseHalfOpen && (r.taken || starting || !c.good()):
 		return standsEjected
 	case c.phase == route.PhaseHalfOpen:
 		return standsTrial
-	case starting:
+	case starting || !c.good():
 		return c.pending()
-	case c.active == route.StateUp, c.active == route.StateUnchecked, c.serving:
-		return standsVerified
-	case c.initial == route.InitialUp:
-		return standsVerified
 	}
-	return c.pending()
+	return standsVerified
+}
+
+// good reports whether the active layer has nothing against the candidate.
+func (c *candidate) good() bool {
+	return c.active == route.StateUp || c.active == route.StateUnchecked ||
+		c.active == route.StatePending && (c.initial == route.InitialUp || c.serving)
 }
 
 func (c *candidate) pending() standing {
