@@ -124,7 +124,7 @@ func (e *Engine) entryView(en *entry, now time.Time) *route.EntrypointHealth {
 		History:  en.history,
 	}
 	if s.reason != route.ReasonNone {
-		h.ServesWhenDown = s.reason.Info().Status
+		h.ServesWhenDown = en.entrypoint.Options.StatusFor(s.reason)
 	}
 	if h.Panic.Active {
 		h.Panic.Reason = en.panicReason()

@@ -33,6 +33,10 @@ func (r *resolver) serve() {
 				left.Round(time.Second/10), e.Options.HoldFor)
 		}
 		return
+	case health.Reason == route.ReasonCircuitOpen:
+		r.filter("circuit breaker", "refuse", health.Explain)
+		r.unavailable(e, health.Reason, health.Explain)
+		return
 	}
 	r.headers(e, next, path)
 	r.res.Outcome = OutcomeServed
@@ -80,7 +84,7 @@ func emptyRotation(h *route.EntrypointHealth, rot *route.Rotation) route.Reason 
 }
 
 func (r *resolver) unavailable(e *route.Entrypoint, reason route.Reason, why string) {
-	status := reason.Info().Status
+	status := e.Options.StatusFor(reason)
 	r.answer(OutcomeUnavailable, status, reason)
 	r.say("%s takes it and answers %d %s.", e.ID, status, reason)
 	if why != "" {

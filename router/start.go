@@ -28,7 +28,7 @@ func startHealth(l *live) route.EntrypointHealth {
 		count(&h, &h.Backends[i])
 	}
 	h.State, h.Reason = startState(e, &h)
-	h.ServesWhenDown = h.Reason.Info().Status
+	h.ServesWhenDown = e.Options.StatusFor(h.Reason)
 	h.Explain = startExplain(&h)
 	return h
 }

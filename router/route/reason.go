@@ -104,3 +104,23 @@ func (r Reason) clientInfo() ReasonInfo {
 		return ReasonInfo{"proxy_internal_error", 502, false}
 	}
 }
+
+// Empties reports whether the reason means that no backend may serve: the answer then
+// has the status that the entrypoint's noBackendStatus says.
+func (r Reason) Empties() bool {
+	switch r {
+	case ReasonNoBackends, ReasonRetained, ReasonLeaving, ReasonInitializing, ReasonAllUnhealthy,
+		ReasonAllDraining, ReasonAllMaintenance, ReasonDockerUnhealthy:
+		return true
+	default:
+		return false
+	}
+}
+
+// StatusFor is the HTTP status that clients of the entrypoint get for a reason.
+func (o *Options) StatusFor(r Reason) int {
+	if r.Empties() && o.NoBackendStatus != 0 {
+		return o.NoBackendStatus
+	}
+	return r.Info().Status
+}
