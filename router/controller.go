@@ -19,7 +19,9 @@ type ControllerConfig struct {
 	// Prepare makes the data plane's part of a route. It is called again only when
 	// the entrypoint's rules, options or protection changed; nil prepares nothing.
 	Prepare func(*route.Entrypoint) any
-	Log     zerolog.Logger
+	// Sticky gives Placement.Sticky for a backend of an entrypoint; nil leaves it empty.
+	Sticky func(*route.Entrypoint, *route.Backend) string
+	Log    zerolog.Logger
 	// Doubt is told when a source that was lost can be reached again, and when what it
 	// holds has been brought into force; nil is not called.
 	Doubt func(on bool)
@@ -74,6 +76,7 @@ func NewController(cfg ControllerConfig) *Controller {
 		objects: objects{
 			upstreams: cfg.Upstreams,
 			prepare:   cfg.Prepare,
+			sticky:    cfg.Sticky,
 			live:      map[string]*live{},
 			open:      map[upstreamKey]*sharedUpstream{},
 		},

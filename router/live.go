@@ -58,6 +58,7 @@ func (noUpstream) Reinstate()         {}
 type objects struct {
 	upstreams Upstreams
 	prepare   func(*route.Entrypoint) any
+	sticky    func(*route.Entrypoint, *route.Backend) string
 	live      map[string]*live
 	open      map[upstreamKey]*sharedUpstream
 }
@@ -143,17 +144,20 @@ func (o *objects) place(old, l *live, b *route.Backend, generation uint64) *rout
 			"backend %s is not used: %v", cmp.Or(b.Name, b.ID), err))
 		return nil
 	}
-	load := &route.Load{}
+	load, sticky := &route.Load{}, ""
+	if o.sticky != nil && l.entry.Entrypoint.Protocol == route.HTTP {
+		sticky = o.sticky(l.entry.Entrypoint, b)
+	}
 	for _, was := range old.placements {
 		if was.Backend.Incarnation != b.Incarnation {
 			continue
 		}
-		if was.Upstream == upstream && equalBackends(&was.Backend, b) {
+		if was.Upstream == upstream && was.Sticky == sticky && equalBackends(&was.Backend, b) {
 			return was
 		}
 		load = was.Load
 	}
-	return &route.Placement{Entrypoint: id, Backend: *b, Load: load, Upstream: upstream}
+	return &route.Placement{Entrypoint: id, Backend: *b, Load: load, Upstream: upstream, Sticky: sticky}
 }
 
 func (o *objects) upstream(e *route.Entrypoint, b *route.Backend, generation uint64) (route.Upstream, error) {

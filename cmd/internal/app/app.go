@@ -115,7 +115,7 @@ func (a *App) wire(authorities map[string]*x509.CertPool) {
 	})
 	a.controller = router.NewController(router.ControllerConfig{
 		Changed: a.events.Changed,
-		Health:  a.engine, Upstreams: a.proxy, Prepare: a.proxy.Prepare, Notices: a.proxy.Notices, Doubt: a.proxy.Doubt, Log: logs.For("router"),
+		Health:  a.engine, Upstreams: a.proxy, Prepare: a.proxy.Prepare, Sticky: a.proxy.StickyName, Notices: a.proxy.Notices, Doubt: a.proxy.Doubt, Log: logs.For("router"),
 		Providers: knownProviders(s),
 	})
 	a.proxy.SetTables(a.controller)
