@@ -52,6 +52,8 @@ type placement struct {
 	ticks    ticks
 	history  []route.Transition
 	founding *startup // while the first verdict is awaited
+	// probedNow is when an operator last asked for a probe.
+	probedNow time.Time
 	// proof counts real requests that succeeded while it served unverified; nil
 	// unless it does.
 	proof *atomic.Int64
@@ -110,6 +112,7 @@ type check struct {
 	dueSince  time.Time // tick at which it became due; zero while it is not
 	delay     time.Duration
 	view      *route.CheckView
+	asked     []asked // operators who wait for a result
 }
 
 // class orders checks in the dispatcher (health.md, "Scheduling", rule 3).
@@ -181,6 +184,7 @@ func (c *check) wanted() bool {
 
 // cancel ends the probe in flight; its result will be dropped.
 func (c *check) cancel() {
+	c.giveUp()
 	if c.inFlight == nil {
 		return
 	}

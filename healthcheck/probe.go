@@ -31,7 +31,7 @@ func (e *Engine) ask(ctx context.Context, t *task) (r Result) {
 	if p == nil {
 		return misconfigured(fmt.Sprintf("probes of type %q are not in this version", t.check.spec.Check.Type), clueNone)
 	}
-	return p.Probe(ctx, t.check.target, &t.check.spec)
+	return p.Probe(ctx, t.check.target, t.spec())
 }
 
 // finish takes a probe's result. Its slot is returned here and nowhere else.
@@ -57,6 +57,9 @@ func (e *Engine) finish(t *task, r *Result) {
 func (e *Engine) late(t *task) {
 	e.stats.LateResults++
 	e.rev++
+	if e.stopped {
+		t.check.giveUp()
+	}
 	for _, p := range append(t.orphans, t.check.users...) {
 		p.counters.LateResults++
 		e.touch(p.entry)
@@ -98,6 +101,7 @@ func (e *Engine) apply(t *task, r *Result, now time.Time) {
 	for _, p := range c.users {
 		p.entry.publishRetry(now)
 	}
+	e.answer(t, r, true, now)
 }
 
 // step completes a placement's step: the rotation, then one transition.
@@ -126,6 +130,7 @@ func (e *Engine) localError(t *task, r *Result, now time.Time) {
 	e.stats.LocalErrors++
 	e.rev++
 	e.touchCheck(t.check)
+	e.answer(t, r, false, now)
 	if e.local.consecutive++; e.local.consecutive == 1 {
 		e.local.since = now
 	}

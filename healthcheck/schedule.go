@@ -89,14 +89,26 @@ type task struct {
 	started time.Time
 	tick    time.Time // on the grid: the next launch counts from it
 	cancel  context.CancelCauseFunc
+	// detailed: an operator waits for all that it sees.
+	detailed bool
 	// orphans left the check while the probe was in flight.
 	orphans []*placement
+}
+
+// spec is what the probe asks.
+func (t *task) spec() *Spec {
+	if !t.detailed {
+		return &t.check.spec
+	}
+	detailed := t.check.spec
+	detailed.Detailed = true
+	return &detailed
 }
 
 // launch starts a probe.
 func (e *Engine) launch(c *check, h share, now time.Time) {
 	c.seq++
-	t := &task{check: c, share: h, seq: c.seq, started: now, tick: e.schedule.lastTick}
+	t := &task{check: c, share: h, seq: c.seq, started: now, tick: e.schedule.lastTick, detailed: len(c.asked) > 0}
 	c.inFlight, c.again, c.expedited = t, false, false
 	c.delay = 0
 	if !c.dueSince.IsZero() {
