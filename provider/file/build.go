@@ -211,6 +211,9 @@ func (j *judged) inputs(cfg label.Config, t *translation) ([]label.Input, []targ
 		}
 		seen[to.address()] = i
 		in := j.parse(cfg, t.withBackend(i, b), len(inputs))
+		if b.MaxConnections == nil {
+			j.unlimited()
+		}
 		in.Presence = label.Present
 		in.Endpoints = []label.Endpoint{{Host: to.host, Port: to.port, Loopback: to.loopback}}
 		inputs, targets = append(inputs, in), append(targets, to)
@@ -221,6 +224,17 @@ func (j *judged) inputs(cfg label.Config, t *translation) ([]label.Input, []targ
 		inputs = append(inputs, in)
 	}
 	return inputs, targets
+}
+
+// unlimited drops what is said about the queue for a backend without a limit, when it is
+// another one that has one.
+func (j *judged) unlimited() {
+	if !slices.ContainsFunc(j.written.Backends, func(b backend) bool { return b.MaxConnections != nil }) {
+		return
+	}
+	j.findings = slices.DeleteFunc(j.findings, func(d route.Diagnostic) bool {
+		return d.Code == "W129" && strings.HasPrefix(d.Label, j.base+".config.queue.") && strings.Contains(d.Message, "no effect without")
+	})
 }
 
 // parse runs the label parser and puts its findings into the words of the file.

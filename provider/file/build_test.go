@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // testLabels are the settings of a router that knows one CA.
-var testLabels = label.Config{CAs: []string{"internal"}}
+var testLabels = label.Config{CAs: []string{"internal"}, ClientCerts: []string{"edge"}}
 
 // contentsOf reads a text that must be good in its form.
 func contentsOf(t *testing.T, text string) contents {
@@ -118,7 +118,7 @@ func TestSameAsLabels(t *testing.T) {
   - name: api
     protocol: Http
     backends:
-      - {address: 10.0.0.5, port: 8443, weight: 3, scheme: https, dial_timeout_ms: 500, tls: {server_name: api.internal, ca: internal}}
+      - {address: 10.0.0.5, port: 8443, weight: 3, scheme: https, dial_timeout_ms: 500, max_connections: 8, slow_start_ms: 30000, slow_start_min_percent: 5, tls: {server_name: api.internal, ca: internal, client_cert: edge}}
     config:
       hostnames: [API.example.com, "*.api.example.com", "/cdn[0-9]{1,2}/.example.com"]
       path: {rule_type: Regex, value: "/v[0-9]+/.*"}
@@ -131,10 +131,29 @@ func TestSameAsLabels(t *testing.T) {
       headers: [{name: x-a, value: b}, {name: Server, value: "", direction: response}, {name: X-B, value: c, direction: both}]
       backend_timeout: 5
       load_balancer: least_connections
-      retry: {attempts: 4}
+      retry: {attempts: 4, on: [connect, 503], methods: [post, GET], try_duration_ms: 9000, try_interval_ms: 10}
       panic: last
+      panic_threshold: 30
+      no_backend_status: 502
+      on_down: close
       drain_timeout_ms: 5000
       hold_for_ms: 0
+      queue: {size: 7, timeout_ms: 50}
+      circuit_breaker: {threshold: 0.25, min_requests: 9, cooldown_secs: 3}
+      passive:
+        failures: 4
+        window_ms: 20000
+        panic: false
+        status: 5xx,!501
+        latency_ms: 3000
+        ejection_time_ms: 10000
+        max_ejection_time_ms: 60000
+        max_ejection_percent: 34
+        recovery: trial
+        trials: 2
+        feeds_active: true
+      sticky_session: true
+      sticky_cookie: {name: sid, secure: true, same_site: None, max_age_secs: 60}
       health_check:
         path: h?x=1
         status: 200-299,401
@@ -146,6 +165,16 @@ func TestSameAsLabels(t *testing.T) {
         headers: {Authorization: abc, Host: probe.internal}
         initial: down
         initial_delay_ms: 0
+        type: http
+        scheme: https
+        sni: probe.internal
+        method: OPTIONS
+        follow_redirects: true
+        body: {contains: "ok, well", regex: "^o"}
+        insecure_skip_verify: false
+        fast_interval_ms: 1000
+        down_interval_ms: 3000
+        jitter_percent: 0
 `).entrypoints[0]
 	c := label.Candidate{ID: "000000000000", Provider: Name, Labels: map[string]string{}}
 	for key, value := range map[string]string{
@@ -156,10 +185,26 @@ func TestSameAsLabels(t *testing.T) {
 		"healthCheck.path": "h?x=1", "healthCheck.status": "200-299,401", "healthCheck.timeout": "700", "healthCheck.interval": "2000", "healthCheck.port": "9000",
 		"healthCheck.unhealthyThreshold": "3", "healthCheck.healthyThreshold": "2", "healthCheck.headers.Authorization": "abc", "healthCheck.headers.Host": "probe.internal",
 		"healthCheck.initial": "down", "healthCheck.initialDelay": "0",
+		"healthCheck.type": "http", "healthCheck.scheme": "https", "healthCheck.sni": "probe.internal", "healthCheck.method": "options",
+		"healthCheck.followRedirects": "true", "healthCheck.body.contains": "ok, well", "healthCheck.body.regex": "^o",
+		"healthCheck.insecureSkipVerify": "false", "healthCheck.fastInterval": "1s", "healthCheck.downInterval": "3s", "healthCheck.jitter": "0",
+		"retry.on": "503,connect", "retry.methods": "GET,POST", "retry.tryDuration": "9s", "retry.tryInterval": "10",
+		"panicThreshold": "30", "noBackendStatus": "502", "onDown": "close", "maxConnections": "8", "maxConnections.queue": "7", "maxConnections.queueTimeout": "50",
+		"circuitBreaker.threshold": "0.25", "circuitBreaker.minRequests": "9", "circuitBreaker.cooldown": "3",
+		"passive.failures": "4", "passive.window": "20s", "passive.panic": "no", "passive.status": "5xx,!501", "passive.latency": "3s",
+		"passive.ejectionTime": "10s", "passive.maxEjectionTime": "1m", "passive.maxEjectionPercent": "34", "passive.recovery": "trial",
+		"passive.trials": "2", "passive.feedsActive": "on",
+		"stickySession": "true", "stickySession.cookie": "sid", "stickySession.secure": "1", "stickySession.sameSite": "none", "stickySession.maxAge": "60",
+		"slowStart": "30s", "slowStart.min": "5", "backendTLS.clientCert": "edge",
 	} {
 		c.Labels["sozune.http.api."+key] = value
 	}
 	c.Labels["sozune.enable"] = "true"
+	for _, d := range label.Parse(testLabels, c).Diagnostics {
+		if d.Severity != route.SeverityInfo {
+			t.Errorf("the example is wrong: %+v", d)
+		}
+	}
 	in := label.Input{Candidate: c, Parsed: label.Parse(testLabels, c), Presence: label.Present, Endpoints: []label.Endpoint{{Host: "10.0.0.5", Port: 8443}}}
 	fromLabels := label.Group([]label.Input{in}, nil).Entrypoints[0]
 	ignored := []cmp.Option{
@@ -338,7 +383,7 @@ func TestDiagnosticsSpeakOfTheFile(t *testing.T) {
       methods: [BREW]
       backend_timeout: -1
       load_balancer: magic
-      sticky_session: true
+      compress: true
       headers:
         - {name: Host, value: `+canary+`}
         - {name: X-A, value: `+canary+`, direction: sideways}
@@ -358,7 +403,7 @@ func TestDiagnosticsSpeakOfTheFile(t *testing.T) {
 		`"label":"entrypoints[0].backends[2].tls.insecure_skip_verify"`,
 		`"label":"entrypoints[0].config.hostnames"`, `"label":"entrypoints[0].config.methods","value":"BREW"`,
 		`"label":"entrypoints[0].config.backend_timeout","value":"-1"`, `"label":"entrypoints[0].config.load_balancer","value":"magic"`,
-		`"code":"I104","severity":"info"`, `"label":"entrypoints[0].config.headers[0]"`, `"code":"W008","severity":"warn","message":"the name cannot be used`,
+		`"code":"I104","severity":"info"`, `"label":"entrypoints[0].config.compress"`, `"label":"entrypoints[0].config.headers[0]"`, `"code":"W008","severity":"warn","message":"the name cannot be used`,
 		`"label":"entrypoints[0].config.headers[4]"`, `headers[2] is about the same header: this one counts`,
 		`"label":"entrypoints[0].config.health_check.path"`, `"label":"entrypoints[0].config.health_check.timeout_ms"`,
 		`"label":"entrypoints[0].config.error_pages.200"`,

@@ -92,6 +92,7 @@ type decoder struct {
 	nodes           int
 	tooLarge        bool
 	seenEntrypoints bool
+	wanted          map[string]position // keys whose places are asked for; nil for none
 }
 
 func (d *decoder) problem(at ast.Node, message, hint string) {
@@ -247,6 +248,7 @@ func (d *decoder) field(kv *ast.MappingValueNode, v reflect.Value, path string, 
 		return
 	}
 	d.seenEntrypoints = d.seenEntrypoints || path == "" && !isNull(kv.Value)
+	d.note(join(path, name), kv.Key)
 	target := v.Field(index)
 	target.SetZero()
 	d.into(kv.Value, target, join(path, name), depth+1)
@@ -284,6 +286,7 @@ func (d *decoder) texts(n ast.Node, v reflect.Value, path string, depth int) {
 	}
 	out := reflect.MakeMapWithSize(v.Type(), len(values))
 	for _, kv := range values {
+		d.note(join(path, shown(keyText(kv.Key))), kv.Key)
 		text := reflect.New(v.Type().Elem()).Elem()
 		d.into(kv.Value, text, join(path, quoted(keyText(kv.Key))), depth+1)
 		out.SetMapIndex(reflect.ValueOf(keyText(kv.Key)), text)

@@ -22,12 +22,17 @@ type backend struct {
 	Scheme        *string     `key:"scheme"`
 	DialTimeoutMS *int        `key:"dial_timeout_ms"`
 	TLS           *backendTLS `key:"tls"`
+
+	MaxConnections      *int `key:"max_connections"`
+	SlowStartMS         *int `key:"slow_start_ms"`
+	SlowStartMinPercent *int `key:"slow_start_min_percent"`
 }
 
 type backendTLS struct {
 	ServerName         *string `key:"server_name"`
 	InsecureSkipVerify bool    `key:"insecure_skip_verify"`
 	CA                 *string `key:"ca"`
+	ClientCert         *string `key:"client_cert"`
 }
 
 // settings are the config of an entrypoint, under Sōzune's names.
@@ -55,14 +60,20 @@ type settings struct {
 	HealthCheck       *healthCheck      `key:"health_check"`
 	LoadBalancer      *string           `key:"load_balancer"`
 	StickySession     bool              `key:"sticky_session"`
+	StickyCookie      *stickyCookie     `key:"sticky_cookie"`
 	Retry             *retry            `key:"retry"`
 	CircuitBreaker    *breaker          `key:"circuit_breaker"`
+	Passive           *passive          `key:"passive"`
+	Queue             *queue            `key:"queue"`
 	RateLimit         *rateLimit        `key:"rate_limit"`
 	InFlightReq       *int              `key:"in_flight_req"`
 	IPAllowList       []string          `key:"ip_allow_list"`
 	Compress          bool              `key:"compress"`
 	ErrorPages        map[string]string `key:"error_pages"`
 	Panic             *string           `key:"panic"`
+	PanicThreshold    *int              `key:"panic_threshold"`
+	NoBackendStatus   *int              `key:"no_backend_status"`
+	OnDown            *string           `key:"on_down"`
 	DrainTimeoutMS    *int              `key:"drain_timeout_ms"`
 	HoldForMS         *int              `key:"hold_for_ms"`
 	Entrypoint        *string           `key:"entrypoint"` // listener of tcp and udp
@@ -113,10 +124,59 @@ type healthCheck struct {
 	Host               *string           `key:"host"`
 	Initial            *string           `key:"initial"`
 	InitialDelayMS     *int              `key:"initial_delay_ms"`
+	Type               *string           `key:"type"`
+	Scheme             *string           `key:"scheme"`
+	SNI                *string           `key:"sni"`
+	Method             *string           `key:"method"`
+	FollowRedirects    bool              `key:"follow_redirects"`
+	Body               *body             `key:"body"`
+	GRPCService        *string           `key:"grpc_service"`
+	InsecureSkipVerify *bool             `key:"insecure_skip_verify"`
+	FastIntervalMS     *int              `key:"fast_interval_ms"`
+	DownIntervalMS     *int              `key:"down_interval_ms"`
+	JitterPercent      *int              `key:"jitter_percent"`
+}
+
+// body is what the answer to a probe must hold.
+type body struct {
+	Contains *string `key:"contains"`
+	Regex    *string `key:"regex"`
 }
 
 type retry struct {
-	Attempts *int `key:"attempts"`
+	Attempts      *int           `key:"attempts"`
+	On            []textOrNumber `key:"on"`
+	Methods       []string       `key:"methods"`
+	TryDurationMS *int           `key:"try_duration_ms"`
+	TryIntervalMS *int           `key:"try_interval_ms"`
+}
+
+// passive is how real traffic judges backends.
+type passive struct {
+	Failures           *int          `key:"failures"`
+	WindowMS           *int          `key:"window_ms"`
+	Panic              *bool         `key:"panic"`
+	Status             *textOrNumber `key:"status"`
+	LatencyMS          *int          `key:"latency_ms"`
+	EjectionTimeMS     *int          `key:"ejection_time_ms"`
+	MaxEjectionTimeMS  *int          `key:"max_ejection_time_ms"`
+	MaxEjectionPercent *int          `key:"max_ejection_percent"`
+	Recovery           *string       `key:"recovery"`
+	Trials             *int          `key:"trials"`
+	FeedsActive        bool          `key:"feeds_active"`
+}
+
+// queue is where requests wait while every backend is full.
+type queue struct {
+	Size      *int `key:"size"`
+	TimeoutMS *int `key:"timeout_ms"`
+}
+
+type stickyCookie struct {
+	Name       *string `key:"name"`
+	Secure     bool    `key:"secure"`
+	SameSite   *string `key:"same_site"`
+	MaxAgeSecs *int    `key:"max_age_secs"`
 }
 
 type breaker struct {

@@ -19,7 +19,9 @@ type Config struct {
 	// Label has the settings that values are judged by (names of CAs, the tick).
 	// Prefix and ExposeByDefault do not matter here.
 	Label label.Config
-	Log   zerolog.Logger
+	// Strict refuses a file with a bad health check (W021) as a whole.
+	Strict bool
+	Log    zerolog.Logger
 }
 
 // Provider gives the entrypoints of one file and watches it.

@@ -124,11 +124,7 @@ func (s *state) refuse(failure, hint string, now time.Time) {
 // apply replaces what is in force by a text, unless the text is refused.
 func (s *state) apply(text []byte, now time.Time) error {
 	s.text, s.tried = text, true
-	doc, problems := decode(text)
-	next := contents{}
-	if problems == nil {
-		next, problems = build(s.cfg.Label, &doc)
-	}
+	next, problems := understand(s.cfg, text)
 	if problems != nil {
 		err := &InvalidError{Path: s.cfg.Path, problems: problems}
 		s.refuse(err.Error(), "correct the file; until then the entrypoints stay as they were", now)

@@ -16,20 +16,31 @@ type wording struct {
 }
 
 func (t *translation) wording() *wording {
-	longest := slices.SortedFunc(maps.Keys(t.places), func(a, b string) int {
-		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
-	})
 	var pairs []string
-	for _, label := range longest {
+	for _, label := range longestFirst(t.places) {
 		pairs = append(pairs, label, t.places[label])
 	}
 	pairs = append(pairs, t.prefix, t.base+".config.", strings.TrimSuffix(t.prefix, "."), t.base,
 		"the labels ", "the keys ", "the label ", "the key ", "the label,", "the key,", "the label;", "the key;", "the label:", "the key:",
-		"these labels", "these keys", "by a label", "by a key", "usable healthCheck.path", "usable health_check.path",
+		"these labels", "these keys", "by a label", "by a key",
 		// A list is a list here and no text, durations have a fixed unit, and nothing is interpolated.
 		"user:hash, comma separated", "a list of username and password_hash", ", comma separated", " (a list)",
 		" or a duration such as 1m30s", "", composeHint, "")
+	pairs = append(pairs, bareWords()...)
 	return &wording{t: t, replace: strings.NewReplacer(pairs...)}
+}
+
+// longestFirst sorts the names in tables so that none stands behind one that it begins
+// with.
+func longestFirst(tables ...map[string]string) []string {
+	var names []string
+	for _, t := range tables {
+		names = slices.AppendSeq(names, maps.Keys(t))
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	return names
 }
 
 // composeHint is advice about compose files, which does not hold for ours.
