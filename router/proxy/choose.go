@@ -63,9 +63,10 @@ func (f *delivery) queue(held *stay) route.Reason {
 // that finds no backend.
 func (f *delivery) take() route.Reason {
 	timeout := f.r.Entrypoint.Options.BackendTimeout
+	var gone []*route.Placement
 	for range maxRepicks {
 		f.rot = f.r.Cell.Load()
-		if reason := f.choose(); reason != route.ReasonNone {
+		if reason := f.choose(gone); reason != route.ReasonNone {
 			return reason
 		}
 		if !f.enter() {
@@ -78,7 +79,7 @@ func (f *delivery) take() route.Reason {
 				return route.ReasonNone
 			}
 		}
-		f.tried = append(f.tried, target)
+		gone = append(gone, target)
 		f.admission.release()
 	}
 	f.rot = f.r.Cell.Load()
@@ -102,29 +103,32 @@ func (f *delivery) enter() bool {
 
 // choose takes a slot and a ticket of a member: f.admission is set, or the reason says
 // why there is none. The client's own backend comes first. Those that were tried are
-// used again only when nothing else is left.
-func (f *delivery) choose() route.Reason {
-	if m, fallback := f.bound(); m != nil && f.admit(m, fallback) == admitted {
+// used again only when nothing else is left, those that are gone are not.
+func (f *delivery) choose(gone []*route.Placement) route.Reason {
+	if m, fallback := f.bound(); m != nil && !slices.Contains(gone, m.Placement) && f.admit(m, fallback) == admitted {
 		return route.ReasonNone
 	}
 	if len(f.rot.Members) == 0 {
 		return cmp.Or(f.rot.Reason, route.ReasonNoBackends)
 	}
 	anyFull := false
-	for _, tried := range [...][]*route.Placement{f.tried, nil} {
+	for _, out := range [...][]*route.Placement{append(slices.Clip(f.tried), gone...), gone} {
 		for _, fallback := range [...]bool{false, true} {
-			found, isFull := f.among(fallback, tried)
+			found, isFull := f.among(fallback, out)
 			if found {
 				return route.ReasonNone
 			}
 			anyFull = anyFull || isFull
 		}
-		if len(tried) == 0 {
+		if len(f.tried) == 0 {
 			break
 		}
 	}
-	if anyFull {
+	switch {
+	case anyFull:
 		return route.ReasonOverloaded
+	case len(gone) > 0:
+		return route.ReasonLeaving
 	}
 	return route.ReasonAllUnhealthy // all are on trial, and nothing else may serve
 }
