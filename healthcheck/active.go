@@ -33,6 +33,8 @@ type active struct {
 	failed   time.Time
 	// streak counts failures in a row without an end; fail saturates.
 	streak int
+	// fed are those among fail that were requests, not probes (passive.feedsActive).
+	fed int
 	// stale: the verdict is of a check whose content has changed since; the next
 	// result decides alone.
 	stale bool
@@ -81,7 +83,7 @@ func (a active) result(rules *activeRules, r *Result, now time.Time) (active, ch
 
 func (a active) success(rules *activeRules) (active, change) {
 	before := a
-	a.fail, a.streak, a.stale, a.serving, a.succeeded = 0, 0, false, false, true
+	a.fail, a.streak, a.fed, a.stale, a.serving, a.succeeded = 0, 0, 0, false, false, true
 	decides := before.status == route.StatePending || before.stale
 	switch {
 	case before.status == route.StateUp:
@@ -129,6 +131,33 @@ func (a active) failure(rules *activeRules, r *Result, now time.Time) (active, c
 		return a, changeFailure
 	}
 	return a, changeDown
+}
+
+// fedFailure is the step for a request that failed. Of a backend that is down it only
+// takes back successes: what its probes see stays its reason.
+func (a active) fedFailure(rules *activeRules, r *Result, now time.Time) (active, change) {
+	if a.status == route.StateDown {
+		a.ok = 0
+		return a, changeNone
+	}
+	a, what := a.result(rules, r, now)
+	a.fed = min(a.fed+1, a.fail)
+	return a, what
+}
+
+// unfed is the step for a request that succeeded: it takes back what requests counted
+// in a row, and nothing that probes did.
+func (a active) unfed() (active, change) {
+	if a.status != route.StateUp || a.fed == 0 {
+		return a, changeNone
+	}
+	a.fail -= min(a.fed, a.fail)
+	a.streak -= min(a.fed, a.streak)
+	a.fed = 0
+	if a.fail == 0 {
+		return a, changeRecovered
+	}
+	return a, changeFailing
 }
 
 // thresholds re-evaluates the counters after a change of thresholds. A stale verdict

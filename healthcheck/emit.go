@@ -115,6 +115,7 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	}
 	t := p.transition(from, to, cause, now)
 	t.Rev = e.rev
+	p.ofTraffic(&t, from, to, what)
 	n := notice{what: what}
 	if from != to {
 		p.shown, p.since = to, now
@@ -127,7 +128,7 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 			n.idle = p.current.Upstream // whatever onDown says of failures
 		}
 	} else {
-		t.Debug = what != changeReason || to != route.StateDown
+		t.Debug = what != changeBlocked && (what != changeReason || to != route.StateDown)
 	}
 	if t.Layer == layerAdmin {
 		t.Debug = from == to && what != changeOrder
@@ -258,6 +259,8 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "route panic ended"
 	case n.entry:
 		return zerolog.DebugLevel, "route state changed"
+	case n.what == changeBlocked && t.From == t.To:
+		return zerolog.WarnLevel, "ejection blocked"
 	case t.From == t.To && !t.Debug:
 		return zerolog.InfoLevel, "backend reason changed"
 	case t.From == t.To:

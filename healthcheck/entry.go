@@ -18,6 +18,9 @@ type entry struct {
 	batch      uint64       // of the last Apply that named it
 
 	breaker *breaker // nil without one
+	// steps counts what may have changed who serves: the request path reads it to see
+	// that the engine would say the same again.
+	steps atomic.Uint64
 
 	rotation   *route.Rotation
 	decision   decision
@@ -214,6 +217,17 @@ func (p *placement) nextChange(now time.Time) (at time.Time, ok bool) {
 		return time.Time{}, false
 	case p.admin.State == route.AdminDrain, p.inMaintenance():
 		return p.admin.ExpiresAt, !p.admin.ExpiresAt.IsZero()
+	}
+	at, ok = p.nextProbe(now)
+	if back := p.passive.returnsAt(); !back.IsZero() && (!ok || back.Before(at)) {
+		return back, true
+	}
+	return at, ok
+}
+
+// nextProbe is when the next probe may give its result at the earliest.
+func (p *placement) nextProbe(now time.Time) (at time.Time, ok bool) {
+	switch {
 	case p.check == nil:
 		return time.Time{}, false
 	case p.check.inFlight != nil, p.check.nextAt.Before(now):

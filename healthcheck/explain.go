@@ -19,6 +19,9 @@ func explain(p *placement, h *route.BackendHealth) string {
 	if p.active.stale && p.check != nil {
 		parts = append(parts, p.staleStory(h))
 	}
+	if note := p.passiveNote(h); note != "" {
+		parts = append(parts, note)
+	}
 	if next := p.next(h); next != "" {
 		parts = append(parts, next)
 	}

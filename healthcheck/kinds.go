@@ -34,6 +34,8 @@ func Kinds() []KindText {
 		{route.KindHTTPError, "HTTP failure", "The HTTP exchange failed in a way that fits no finer kind."},
 		{route.KindOther, "failure", "The probe failed in a way that fits no finer kind."},
 		{route.KindLocalError, "local failure", "The router lacked a resource of its own; the verdict is left as it was."},
+		{route.KindEjectedFailures, "ejected for failures", "Requests of clients failed as often as passive.failures allows, or a trial did."},
+		{route.KindEjectedLatency, "ejected for latency", "Responses took passive.latency or longer as often as passive.failures allows."},
 		{route.KindDockerUnhealthy, "Docker unhealthy", "Docker's HEALTHCHECK of the container fails."},
 		{route.KindDockerStarting, "Docker starting", "Docker's HEALTHCHECK of the container has no verdict yet."},
 		{route.KindLeaving, "leaving", "The container is stopping."},

@@ -58,10 +58,14 @@ func (en *entry) timed() bool {
 	return false
 }
 
-// judge hears what traffic sees of the placement; nil while nobody wants to know.
-func (p *placement) judge() route.Judge {
-	if p.passive == nil {
+// judge hears what traffic sees of the placement; nil while nobody wants to know. In
+// panic it turns nobody away.
+func (p *placement) judge(panic bool) route.Judge {
+	switch {
+	case p.passive == nil:
 		return nil // not a nil *ejector in an interface
+	case panic:
+		return (*lenient)(p.passive)
 	}
 	return p.passive
 }

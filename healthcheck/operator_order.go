@@ -201,6 +201,9 @@ func adminState(a route.OrderAction) route.AdminState {
 }
 
 // orderPassive ejects a placement, or ends its ejection.
-func (e *Engine) orderPassive(p *placement, _ *route.Order, _ time.Time) *route.OrderError {
-	return refused(route.OrderImpossible, "backend %s has no passive health to eject it by", p.name())
+func (e *Engine) orderPassive(p *placement, o *route.Order, now time.Time) *route.OrderError {
+	if o.Action == route.OrderUneject {
+		return e.unejectByOrder(p, o, now)
+	}
+	return e.ejectByOrder(p, o, now)
 }

@@ -93,6 +93,9 @@ func (e *Engine) apply(t *task, r *Result, now time.Time) {
 		if p.decided() {
 			e.decide(p)
 		}
+		if healed := p.heal(t, r.OK, now); what == changeNone {
+			what = healed
+		}
 		e.step(p, &before, what, causeProbe, now)
 	}
 	e.announce()

@@ -15,6 +15,7 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 	for i, p := range en.placements {
 		candidates[i] = p.candidate()
 	}
+	en.steps.Add(1)
 	r := en.rules()
 	d := rotate(&r, candidates)
 	if en.entrypoint.FailClosed != nil {
@@ -66,7 +67,7 @@ func (en *entry) members(d *decision, now time.Time) []route.Member {
 	warming := false
 	for i, p := range en.placements {
 		if d.in[i] {
-			list = append(list, route.Member{Placement: p.current, Weight: max(p.backend().Weight, 1), Reason: d.reasons[i], Judge: p.judge()})
+			list = append(list, route.Member{Placement: p.current, Weight: max(p.backend().Weight, 1), Reason: d.reasons[i], Judge: p.judge(d.panic)})
 			warming = warming || p.warm.percent(now) < full
 		}
 	}
@@ -100,7 +101,7 @@ func (en *entry) bound(now time.Time) []route.Member {
 	var list []route.Member
 	for _, p := range en.placements {
 		if p.servesBound(now) {
-			list = append(list, route.Member{Placement: p.current, Weight: 1, Reason: route.InStickyOnly, Judge: p.judge()})
+			list = append(list, route.Member{Placement: p.current, Weight: 1, Reason: route.InStickyOnly, Judge: p.judge(false)})
 		}
 	}
 	return list
