@@ -483,4 +483,3 @@ func TestChoiceEndsForEveryMixture(t *testing.T) {
 		}
 	}
 }
-
