@@ -24,7 +24,7 @@ const grpcMethod = "/grpc.health.v1.Health/Check"
 func (p *grpcProber) Probe(ctx context.Context, target Target, spec *Spec) Result {
 	c := &spec.Check
 	call := &h2Call{scheme: string(c.Scheme), authority: c.Host, path: grpcMethod, body: grpcFrame(healthRequest(c.GRPCService))}
-	if err := call.setFields(p.agent, c.Headers); err != nil {
+	if err := call.prepare(p.agent, c.Headers); err != nil {
 		return misconfigured(err.Error(), clueNone)
 	}
 	secure, wrong := p.links.configFor(spec, alpnHTTP2)
@@ -48,13 +48,13 @@ func (p *grpcProber) Probe(ctx context.Context, target Target, spec *Spec) Resul
 	r.Status, r.GRPC = a.status, a.grpcStatus
 	a.show(r.Exchange)
 	if err != nil {
-		return r.fail(classifyH2(err))
+		return r.fail(conn.classifyH2(err))
 	}
 	return r.judgeGRPC(a, c.GRPCService)
 }
 
 // classifyH2 says what an error of an HTTP/2 exchange means.
-func classifyH2(err error) verdict {
+func (l *link) classifyH2(err error) verdict {
 	var malformed *protocolError
 	var failed *h2Failure
 	switch {
@@ -63,7 +63,7 @@ func classifyH2(err error) verdict {
 	case errors.As(err, &failed):
 		return verdict{kind: route.KindGRPCError, message: failed.message}
 	}
-	return classify(err, phaseRead)
+	return l.classify(err, phaseRead)
 }
 
 // judgeGRPC says what a complete answer means.

@@ -31,6 +31,7 @@ type h2Call struct {
 	scheme, authority, path string
 	fields                  []hpack.HeaderField
 	body                    []byte
+	text                    []byte // all of it as it is sent; see write
 }
 
 // h2Answer is what has come of the answer.
@@ -47,8 +48,8 @@ type h2Failure struct{ message string }
 
 func (e *h2Failure) Error() string { return e.message }
 
-// setFields makes the request's header fields (RFC 9113, section 8.3; gRPC over HTTP/2).
-func (c *h2Call) setFields(agent string, headers []route.CheckHeader) error {
+// prepare makes the request of a check's header fields (RFC 9113, section 8.3; gRPC over HTTP/2).
+func (c *h2Call) prepare(agent string, headers []route.CheckHeader) error {
 	custom, err := customFields(headers)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (c *h2Call) setFields(agent string, headers []route.CheckHeader) error {
 	if !given {
 		c.fields = append(c.fields, hpack.HeaderField{Name: "user-agent", Value: agent})
 	}
-	return nil
+	return c.write()
 }
 
 // show notes the request in an exchange, without any value.
@@ -105,40 +106,44 @@ func (a *h2Answer) show(x *route.ProbeExchange) {
 // answer is never nil: it holds what had come before an error.
 func (c *h2Call) do(conn net.Conn, answered func()) (*h2Answer, error) {
 	a := &h2Answer{grpcStatus: -1}
-	text, err := c.bytes()
-	if err != nil {
-		return a, err
-	}
-	_, writeErr := conn.Write(text)
-	in := bufio.NewReaderSize(conn, 4096)
-	if err = peekH2(in); err == nil || errors.As(err, new(*protocolError)) {
-		answered()
-	}
-	if err == nil {
-		err = a.read(http2.NewFramer(conn, in))
-	}
-	if err != nil && writeErr != nil && !errors.As(err, new(*protocolError)) {
-		err = writeErr
-	}
-	if err == nil {
+	_, writeErr := conn.Write(c.text)
+	// A server may answer and close before it has read all: its answer counts.
+	err := a.receive(conn, conn, answered)
+	switch {
+	case err == nil:
 		_ = conn.SetWriteDeadline(time.Now().Add(farewell))
 		_ = http2.NewFramer(conn, nil).WriteGoAway(0, http2.ErrCodeNo, nil)
+	case writeErr != nil && !errors.As(err, new(*protocolError)):
+		err = writeErr
 	}
 	return a, err
 }
 
-// bytes are the preface, our settings and the whole request in one piece (RFC 9113,
+// receive reads the answer from r and writes acknowledgements to w.
+func (a *h2Answer) receive(w io.Writer, r io.Reader, answered func()) error {
+	in := bufio.NewReaderSize(r, 4096)
+	err := peekH2(in)
+	if err == nil || errors.As(err, new(*protocolError)) {
+		answered()
+	}
+	if err != nil {
+		return err
+	}
+	return a.read(http2.NewFramer(w, in))
+}
+
+// write puts the preface, our settings and the whole request into one piece (RFC 9113,
 // section 3.4: a client need not wait for the server's preface).
-func (c *h2Call) bytes() ([]byte, error) {
+func (c *h2Call) write() error {
 	var head, out bytes.Buffer
 	enc := hpack.NewEncoder(&head)
 	for _, f := range c.fields {
 		if err := enc.WriteField(f); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if head.Len() > maxH2Request {
-		return nil, &protocolError{message: fmt.Sprintf("the probe's headers are longer than %d KiB", maxH2Request>>10)}
+		return fmt.Errorf("the probe's headers are longer than %d KiB", maxH2Request>>10)
 	}
 	out.WriteString(http2.ClientPreface)
 	f := http2.NewFramer(&out, nil)
@@ -150,7 +155,8 @@ func (c *h2Call) bytes() ([]byte, error) {
 		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head.Bytes(), EndHeaders: true}),
 		f.WriteData(1, true, c.body),
 	)
-	return out.Bytes(), err
+	c.text = out.Bytes()
+	return err
 }
 
 // peekH2 recognizes what is not HTTP/2 by its first bytes: a server's preface begins
@@ -170,7 +176,7 @@ func peekH2(in *bufio.Reader) error {
 		return &protocolError{message: "the backend answered HTTP/2 with HTTP/1.x", clue: clueHTTP1}
 	}
 	b, _ := in.Peek(in.Buffered())
-	return foreign(b)
+	return foreign(b, httpTwo)
 }
 
 // read reads frames until stream 1 has ended.

@@ -129,9 +129,9 @@ func converse(conn *link, text []byte, r Result, watch *stopwatch) (*bufio.Reade
 		r.Phases.FirstByte = watch.lap()
 		return nil, nil, r.fail(malformed.verdict())
 	case err != nil && writeErr != nil:
-		return nil, nil, r.fail(classify(writeErr, phaseWrite))
+		return nil, nil, r.fail(conn.classify(writeErr, phaseWrite))
 	case err != nil:
-		return nil, nil, r.fail(classify(err, phaseRead))
+		return nil, nil, r.fail(conn.classify(err, phaseRead))
 	}
 	r.Phases.FirstByte = watch.lap()
 	r.Status = h.status

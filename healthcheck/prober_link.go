@@ -27,6 +27,7 @@ type link struct {
 	secure   *tls.Conn // nil in the clear
 	deadline time.Time // zero without one
 	release  func() bool
+	asked    bool // for a client certificate
 }
 
 // Close ends the connection.
@@ -57,18 +58,43 @@ func (l *links) open(ctx context.Context, t Target, s *Spec, secure *tls.Config,
 	if secure == nil {
 		return conn, r
 	}
-	conn.secure = tls.Client(briefClose{raw}, secure)
+	conn.secure = tls.Client(briefClose{raw}, conn.watched(secure))
 	err = conn.secure.HandshakeContext(ctx)
 	if r.Exchange != nil {
 		r.Exchange.Certificate = certificateOf(conn.secure, err)
 	}
 	if err != nil {
 		_ = conn.Close()
-		return nil, r.fail(classify(err, phaseTLS))
+		return nil, r.fail(conn.classify(err, phaseTLS))
 	}
 	r.Phases.TLS = watch.lap()
 	conn.Conn = conn.secure
 	return conn, r
+}
+
+// watched is a configuration that notes whether the backend asks for a certificate.
+// Which one it gets is decided as crypto/tls does.
+func (l *link) watched(cfg *tls.Config) *tls.Config {
+	cfg = cfg.Clone()
+	cfg.GetClientCertificate = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		l.asked = true
+		for i := range cfg.Certificates {
+			if info.SupportsCertificate(&cfg.Certificates[i]) == nil {
+				return &cfg.Certificates[i], nil
+			}
+		}
+		return &tls.Certificate{}, nil
+	}
+	return cfg
+}
+
+// classify says what an error on the connection means.
+func (l *link) classify(err error, in phase) verdict {
+	v := classify(err, in)
+	if v.kind == route.KindTLSFailure && v.clue == clueNone && l.asked {
+		v.clue = clueClientCert
+	}
+	return v
 }
 
 // misfit is why a probe cannot be made as configured.

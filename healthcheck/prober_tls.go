@@ -30,10 +30,8 @@ func (p *tlsProber) Probe(ctx context.Context, target Target, spec *Spec) Result
 	// In TLS 1.3 a server judges the client's certificate after the client's handshake
 	// is over, so its refusal needs time to arrive.
 	_ = conn.secure.CloseWrite()
-	wait := grace(time.Since(begin), conn.deadline)
-	if err := conn.SetReadDeadline(time.Now().Add(wait)); err != nil {
-		return r.fail(classify(err, phaseTLS))
-	}
+	// If the connection is over already, the read says how it ended.
+	_ = conn.SetReadDeadline(time.Now().Add(grace(time.Since(begin), conn.deadline)))
 	_, err := conn.Read(make([]byte, 1))
 	switch {
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isTimeout(err):
@@ -42,10 +40,8 @@ func (p *tlsProber) Probe(ctx context.Context, target Target, spec *Spec) Result
 			r.Message += fmt.Sprintf(" (%s)", name)
 		}
 		return r
-	case isTLS(err):
-		return r.fail(classifyTLS(err))
 	}
-	v := classify(err, phaseTLS)
+	v := conn.classify(err, phaseTLS)
 	if v.kind == route.KindConnectionReset {
 		v.message = "the backend reset the connection right after the TLS handshake"
 	}

@@ -183,7 +183,7 @@ func peekProtocol(r *bufio.Reader) error {
 			return err
 		case b[i] != want[i]:
 			b, _ = r.Peek(r.Buffered())
-			return foreign(b)
+			return foreign(b, httpOne)
 		}
 	}
 	return nil
@@ -204,8 +204,14 @@ var greetings = []struct{ prefix, name string }{
 	{"RTSP/", "RTSP"},
 }
 
-// foreign says what an answer is that is not HTTP/1.x.
-func foreign(b []byte) error {
+// Names of what probes speak, for messages.
+const (
+	httpOne = "HTTP/1.x"
+	httpTwo = "HTTP/2"
+)
+
+// foreign says what an answer is that is not what was wanted.
+func foreign(b []byte, wanted string) error {
 	switch {
 	case len(b) >= 2 && (b[0] == 0x15 || b[0] == 0x16) && b[1] == 3:
 		return &protocolError{message: "the backend answered plain HTTP with TLS bytes", clue: clueTLSAnswer}
@@ -217,7 +223,7 @@ func foreign(b []byte) error {
 			return &protocolError{message: "the backend speaks " + g.name + ", not HTTP", clue: clueOtherProtocol}
 		}
 	}
-	return &protocolError{message: "the answer is not HTTP/1.x", clue: clueOtherProtocol}
+	return &protocolError{message: "the answer is not " + wanted, clue: clueOtherProtocol}
 }
 
 // parseStatusLine reads "HTTP/1.1 200 OK" (RFC 9112, section 4).
