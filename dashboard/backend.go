@@ -40,6 +40,20 @@ type backend struct {
 	Started     moment
 	History     []transition
 	Bound       string
+	// Order is what an operator said, nil while nobody took it out.
+	Order *order
+	// Flags are what holds beside the state: full, warming.
+	Flags []mark
+	// Facts are what its traffic, its load and a slow start say.
+	Facts []fact
+	// Suspect is said when the check itself is probably wrong, "" otherwise.
+	Suspect string
+	// Passes is what an answer to a probe must hold beside being one.
+	Passes string
+	Phases string // of the last probe
+	Most   int    // requests at once, 0 is no limit
+	// Acts are the orders that the caller may give.
+	Acts []act
 }
 
 func (q *request) backend(v *router.EntrypointView, i int, b *api.BackendHealth) backend {
@@ -50,6 +64,9 @@ func (q *request) backend(v *router.EntrypointView, i int, b *api.BackendHealth)
 		Next: epochMaybe(b.NextCheckAt, q.now), Probing: b.InFlightProbe, Strip: newStrip(h.Probes), LastChecked: epochMaybe(b.LastChecked, q.now),
 		InFlight: b.Load.InFlight, Tunnels: b.Load.Tunnels, Weight: weightText(b), Figures: q.backendFigures(v.Entrypoint.ID, h.Load),
 	}
+	out.Order, out.Flags, out.Facts, out.Most = q.orderOf(h), flagsOf(h), q.layerFacts(v, h), h.Backend.MaxConnections
+	out.Acts = q.actsOn(h)
+	out.Suspect = suspicion(text(b.Hint))
 	steps := advice{said: b.Explain}
 	if route.State(b.State) == route.StateDown || route.State(b.State) == route.StateGated {
 		steps.add(adviceFor(b))
@@ -61,12 +78,18 @@ func (q *request) backend(v *router.EntrypointView, i int, b *api.BackendHealth)
 		out.Image, out.Started = text(b.Container.Image), epochMaybe(b.Container.StartedAt, q.now)
 	}
 	if c := b.Check; c != nil {
-		out.Check, out.Bound = checkText(c), durationText(c.DetectionBoundMS)
+		out.Check, out.Bound = checkText(c, h.Check), durationText(c.DetectionBoundMS)
 		out.Streak = streakText(b)
 		out.Counters = grouped(int(b.Counters.Probes)) + " probes, " + grouped(int(b.Counters.Failures)) + " failed"
 	}
 	if r := b.LastResult; r != nil {
-		out.Last = resultText(r)
+		out.Last, out.Phases = resultText(r), phasesText(h.LastResult.Phases)
+		if h.Check != nil && h.Check.Check.Type == route.ProbeGRPC && h.LastResult.GRPC >= 0 {
+			out.Last += ", grpc-status " + strconv.Itoa(h.LastResult.GRPC)
+		}
+	}
+	if h.Check != nil {
+		out.Passes = passesText(&h.Check.Check)
 	}
 	n := newest{most: mostTimeline}
 	for j := range h.History {
@@ -88,17 +111,6 @@ func weightText(b *api.BackendHealth) string {
 		return strconv.Itoa(b.Weight.Configured) + ", now " + strconv.FormatFloat(b.Weight.Effective, 'f', -1, 64)
 	}
 	return strconv.Itoa(b.Weight.Configured)
-}
-
-// checkText is what the backend is asked, and how often.
-func checkText(c *api.Check) string {
-	var s string
-	if c.Path != nil {
-		s = text(c.Method) + " " + text(c.Scheme) + "://" + c.Target + *c.Path
-	} else {
-		s = "TCP connect to " + c.Target
-	}
-	return s + ", every " + durationText(c.IntervalMS)
 }
 
 // streakText is how far a change of state is.

@@ -24,6 +24,8 @@ type chrome struct {
 	Banners []banner
 	User    string // who logged in, "" for nobody
 	Session bool   // it can be ended
+	// Operates is set when the caller may give orders about backends.
+	Operates bool
 	Version string
 	Rev     uint64
 	Census  census
@@ -59,6 +61,9 @@ type census struct {
 	Unhealthy   int
 	Pending     int
 	Leaving     int
+	Ejected     int // on trial, too
+	Ordered     int // draining or in maintenance
+	Circuits    int // open circuit breakers
 	Shadowed    int
 	Errors      int // diagnostics
 	Warnings    int
@@ -90,6 +95,7 @@ func (q *request) chrome(page, heading string) chrome {
 	if me, session := api.Who(q.http); me.Name != api.Anonymous {
 		c.User, c.Session = me.Name, session
 	}
+	c.Operates = q.mayOperate()
 	c.Level = c.Census.level(c.Banners)
 	c.Title = heading + " · Fairlead"
 	if n := c.Census.Broken() + len(c.Banners); n > 0 {
@@ -130,8 +136,8 @@ func navigation(c *census, banners int) []navItem {
 		}
 	}
 	badge(pageEntrypoints, c.States[route.EntrypointPartial], levelWatch)
-	if c.Broken() > 0 {
-		badge(pageEntrypoints, c.Degraded(), levelAlarm)
+	if c.Broken()+c.Circuits > 0 {
+		badge(pageEntrypoints, c.Degraded()+c.Circuits, levelAlarm)
 	}
 	badge(pageHealth, c.Unhealthy, levelAlarm)
 	badge(pageDiagnostics, c.Warnings, levelWatch)
@@ -154,7 +160,7 @@ func (c *census) level(banners []banner) string {
 		}
 		level = levelWatch
 	}
-	if c.Broken() > 0 {
+	if c.Broken()+c.Circuits > 0 {
 		return levelAlarm
 	}
 	return level
@@ -189,6 +195,9 @@ func (q *request) census() census {
 func (c *census) add(e *router.EntrypointView) {
 	state, _, _ := verdictOf(e)
 	c.States[state]++
+	if b := e.Health.Breaker; b != nil && b.State == route.PhaseOpen {
+		c.Circuits++
+	}
 	h := &e.Health
 	c.Backends += h.Total
 	c.InRotation += h.InRotation
@@ -198,8 +207,14 @@ func (c *census) add(e *router.EntrypointView) {
 		c.Shadowed++
 	}
 	for i := range h.Backends {
-		if h.Backends[i].State == route.StateLeaving {
+		switch h.Backends[i].State {
+		case route.StateLeaving:
 			c.Leaving++
+		case route.StateEjected, route.StateTrial:
+			c.Ejected++
+		case route.StateDraining, route.StateMaintenance:
+			c.Ordered++
+		default:
 		}
 	}
 }

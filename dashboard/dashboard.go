@@ -17,6 +17,9 @@ type Config struct {
 	Log    zerolog.Logger
 	// Series gives the charts; nil means that traffic is not recorded.
 	Series Series
+	// Operator carries out what administrators ask for on the pages; with nil there is
+	// nothing to ask for.
+	Operator Operator
 	// Explain says what a diagnostic code means; nil leaves the words out.
 	Explain func(code string) (Explanation, bool)
 	// Version of the router, and when it started.
@@ -72,16 +75,27 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.setTheme(w, r)
 		return
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		h.Set("Allow", "GET, HEAD")
+	if r.Method == http.MethodPost && isOperation(path) {
+		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+	} else if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", allowed(path))
 		http.Error(w, "this page can only be read", http.StatusMethodNotAllowed)
 		return
 	}
 	d.page(w, r, path)
 }
 
-// answer is a rendered page, or a plain text.
+// allowed are the methods of a page.
+func allowed(path string) string {
+	if isOperation(path) {
+		return "GET, HEAD, POST"
+	}
+	return "GET, HEAD"
+}
+
+// answer is a rendered page, a plain text, or the way to another page.
 type answer struct {
+	leads  string // relative address of another page
 	status int
 	text   string // plain text instead of a page
 	page   string // name of the template
@@ -92,6 +106,11 @@ type answer struct {
 func (d *Dashboard) page(w http.ResponseWriter, r *http.Request, path string) {
 	q := d.newRequest(r, path)
 	out := q.answer()
+	if out.leads != "" {
+		w.Header().Set("Location", out.leads)
+		d.send(w, r, http.StatusSeeOther, nil)
+		return
+	}
 	if out.page == "" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		d.send(w, r, http.StatusOK, []byte(out.text))

@@ -26,6 +26,10 @@ type entrypointData struct {
 	StaleFor  moment
 	Bound     string
 	Diagnosis string
+	// Circuit is the breaker, nil without one.
+	Circuit *circuit
+	// Done is an order that was just carried out.
+	Done done
 }
 
 // absence is a container that belongs to the entrypoint and is no backend.
@@ -52,7 +56,7 @@ func (q *request) entrypoint(id string, plain bool) answer {
 	data := entrypointData{
 		chrome: q.chrome(pageEntrypoints, id), Entry: e, Problem: q.problem(v), Figures: q.figuresOf(id), Charts: q.chartsOf(id),
 		Groups: optionGroups(v, &e), Timeline: q.transitionsOfOne(v, mostTimeline), Findings: findings(e.Diagnostics),
-		Expires: epochMaybe(e.ExpiresAt, q.now), StaleFor: epochMaybe(e.StaleSince, q.now), Diagnosis: q.diagnosisOf(v),
+		Expires: epochMaybe(e.ExpiresAt, q.now), StaleFor: epochMaybe(e.StaleSince, q.now), Diagnosis: q.diagnosisOf(v), Circuit: q.circuitOf(v), Done: q.doneOn(v),
 	}
 	if e.Health.Panic.Active {
 		data.Panic, data.PanicWhy = epochMaybe(e.Health.Panic.Since, q.now), text(e.Health.Panic.Reason)

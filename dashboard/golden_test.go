@@ -63,6 +63,9 @@ func pagesOf(scene string) []string {
 			"resolve?url=http%3A%2F%2Fshop.example.com%2Fpay&method=POST&client_ip=203.0.113.7", "resolve?url=http%3A%2F%2Fshup.example.com%2F",
 			"entrypoints?state=down%2Cpanic%2Cpartial&q=example", "entrypoints?q=nothing-like-it", "entrypoints?state=bogus",
 			"diagnostics?severity=warn", "diagnostics?severity=all", "diagnosis", "entrypoints/http_payments/diagnosis")
+	case "layers":
+		return append(some[:3:3], "entrypoints/http_auth", "entrypoints/http_payments", "entrypoints/http_search", "entrypoints/http_media", "entrypoints/http_ledger",
+			"entrypoints/http_mail", "entrypoints/http_live", "entrypoints/http_report", "diagnosis")
 	case "stale":
 		return []string{"", "entrypoints", "providers", "entrypoints/http_shop"}
 	}

@@ -37,6 +37,8 @@ type placed struct {
 func groupsOfHealth() []healthGroup {
 	return []healthGroup{
 		{ID: "unhealthy", Title: "Unhealthy", Words: "a probe or Docker says that they fail", Level: levelAlarm},
+		{ID: "ejected", Title: "Ejected", Words: "requests of clients failed on them; trials or probes bring them back", Level: levelAlarm},
+		{ID: "ordered", Title: "Taken out by people", Words: "they drain or are in maintenance until somebody makes them ready, or the order ends", Level: levelWatch},
 		{ID: "leaving", Title: "Leaving", Words: "they are stopping; what is in flight may end", Level: levelWatch},
 		{ID: "pending", Title: "Pending", Words: "they have no verdict yet", Level: levelWatch},
 	}
@@ -47,10 +49,14 @@ func groupOf(s route.State) int {
 	switch s {
 	case route.StateDown, route.StateGated:
 		return 0
-	case route.StateLeaving:
+	case route.StateEjected, route.StateTrial:
 		return 1
-	case route.StatePending:
+	case route.StateDraining, route.StateMaintenance:
 		return 2
+	case route.StateLeaving:
+		return 3
+	case route.StatePending:
+		return 4
 	case route.StateUnchecked, route.StateUp:
 	}
 	return -1

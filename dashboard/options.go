@@ -26,8 +26,11 @@ type optionRow struct {
 // optionGroups are what the entrypoint matches, and what is done with its requests.
 func optionGroups(v *router.EntrypointView, e *api.Entrypoint) []optionGroup {
 	o := originsOf(v.Entrypoint)
-	groups := []optionGroup{{"Takes", takes(&e.Config, o)}, {"Does", does(&e.Config, o)}}
-	if check := checks(&e.Config, o); check != nil {
+	groups := []optionGroup{{"Takes", takes(&e.Config, o)}, {"Does", does(v.Entrypoint, &e.Config, o)}}
+	if judged := judges(v.Entrypoint, o); judged != nil {
+		groups = append(groups, optionGroup{"Judges by traffic", judged})
+	}
+	if check := checks(v.Entrypoint, &e.Config, o); check != nil {
 		groups = append(groups, optionGroup{"Asks its backends", check})
 	}
 	return groups
@@ -81,7 +84,7 @@ func conditions(list []api.Condition) string {
 	return strings.Join(parts, ", ")
 }
 
-func does(c *api.EntrypointConfig, o origins) []optionRow {
+func does(e *route.Entrypoint, c *api.EntrypointConfig, o origins) []optionRow {
 	r := rows{origins: o}
 	if c.StripPrefix {
 		r.add("Strips the path's prefix", "yes", "stripprefix")
@@ -104,6 +107,7 @@ func does(c *api.EntrypointConfig, o origins) []optionRow {
 		r.add("Tries in all", strconv.Itoa(c.Retry.Attempts), "retry.attempts")
 	}
 	r.add("When nothing is verified", "panic="+c.Panic, "panic")
+	rotates(&r, e)
 	r.add("Drains for", durationText(c.DrainTimeoutMS), "drain.timeout")
 	r.add("Holds requests for", durationText(c.HoldForMS), "holdfor")
 	return r.list
@@ -117,16 +121,20 @@ func headerKeys(h api.HeaderRule) []string {
 	return []string{"headers." + h.Direction + "." + name}
 }
 
-func checks(c *api.EntrypointConfig, o origins) []optionRow {
+func checks(e *route.Entrypoint, c *api.EntrypointConfig, o origins) []optionRow {
 	h := c.HealthCheck
 	if h == nil {
 		return nil
 	}
 	r := rows{origins: o}
-	if h.Path == nil {
-		r.add("Probe", "TCP connect", "healthcheck.type", "healthcheck")
-	} else {
-		r.add("Path", *h.Path, "healthcheck.path")
+	check := checkOf(e)
+	r.add("Probe", probeName(check.Type), "healthcheck.type", "healthcheck")
+	r.add("Path", text(h.Path), "healthcheck.path")
+	if check.Type == route.ProbeGRPC {
+		r.add("Service", check.GRPCService, "healthcheck.grpcservice")
+	}
+	if check.Method != "GET" {
+		r.add("Method", check.Method, "healthcheck.method")
 	}
 	switch status := h.Status.(type) {
 	case int:
@@ -138,10 +146,22 @@ func checks(c *api.EntrypointConfig, o origins) []optionRow {
 		r.add("Port", strconv.Itoa(int(*h.Port)), "healthcheck.port")
 	}
 	r.add("Host", text(h.Host), "healthcheck.host")
+	r.add("Name on TLS", check.SNI, "healthcheck.sni")
+	if check.FollowRedirects {
+		r.add("Follows redirects", "within the backend, at most 3", "healthcheck.followredirects")
+	}
+	r.add("Body holds", shortened(check.BodyContains), "healthcheck.body.contains")
+	r.add("Body matches", shortened(check.BodyRegex), "healthcheck.body.regex")
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
 		r.add("Header "+name, h.Headers[name], "healthcheck.headers."+strings.ToLower(name))
 	}
 	r.add("Every", durationText(h.IntervalMS), "healthcheck.interval")
+	if check.FastInterval > 0 && check.FastInterval != check.Interval {
+		r.add("While it changes, every", duration(check.FastInterval), "healthcheck.fastinterval")
+	}
+	if check.DownInterval != check.Interval {
+		r.add("While it is down, every", duration(check.DownInterval), "healthcheck.downinterval")
+	}
 	r.add("Timeout", durationText(h.TimeoutMS), "healthcheck.timeout")
 	r.add("Out after", countOf(h.UnhealthyThreshold, "failure"), "healthcheck.unhealthythreshold")
 	r.add("Back after", countOf(h.HealthyThreshold, "success"), "healthcheck.healthythreshold")

@@ -26,6 +26,10 @@ type problem struct {
 	Code     string
 	// Serves is what clients get now, "" while it serves.
 	Serves string
+	// Circuit is the breaker while it refuses something, nil otherwise.
+	Circuit *circuit
+	// Suspects are why a check itself is probably wrong.
+	Suspects []string
 }
 
 // entry is an entrypoint as lists show it.
@@ -44,6 +48,9 @@ type entry struct {
 	Stale                     bool
 	Errors, Warnings          int
 	Traffic                   figures
+	// Notes are how many of its backends are ejected, out by order, full or warming, and
+	// a breaker that refuses something.
+	Notes []mark
 }
 
 // Bounds of what a row shows.
@@ -58,7 +65,7 @@ func (q *request) entryOf(v *router.EntrypointView) entry {
 	out := entry{
 		Root: q.root, ID: e.ID, Name: e.Name, Project: otherThan(e.Name, e.Project), Source: e.Source, Protocol: string(e.Protocol), Mark: markOf(state),
 		Since: momentOf(v.Health.Since, q.now), InRotation: v.Health.InRotation, Total: v.Health.Total,
-		Shadowed: v.ShadowedBy, Stale: v.Stale, Traffic: q.figuresOf(e.ID),
+		Shadowed: v.ShadowedBy, Stale: v.Stale, Traffic: q.figuresOf(e.ID), Notes: notesOf(v),
 	}
 	for _, d := range v.Diagnostics {
 		switch severityRank(d.Severity) {
@@ -131,6 +138,7 @@ func (q *request) troubles() []found {
 // Ranks of problems.
 const (
 	rankDown = iota
+	rankCircuit
 	rankPanic
 	rankPartial
 	rankShadowed
@@ -138,6 +146,9 @@ const (
 
 func problemRank(v *router.EntrypointView) (int, bool) {
 	state, _, _ := verdictOf(v)
+	if b := v.Health.Breaker; b != nil && b.State == route.PhaseOpen && state != route.EntrypointDown {
+		return rankCircuit, true
+	}
 	switch state {
 	case route.EntrypointDown:
 		return rankDown, true
@@ -153,6 +164,13 @@ func problemRank(v *router.EntrypointView) (int, bool) {
 func (q *request) problem(v *router.EntrypointView) problem {
 	e := api.EntrypointOf(q.view, v, false)
 	p := problem{entry: q.entryOf(v), Explain: e.Health.Explain, Todo: todo(&e), Code: text(e.Health.Code)}
+	if c := q.circuitOf(v); c.Loud() {
+		p.Circuit = c
+		if p.Mark.State != string(route.EntrypointDown) {
+			p.Mark = c.Mark
+		}
+	}
+	p.suspect(&e)
 	for _, a := range e.Absent {
 		if a.Detail != nil && !strings.Contains(p.Explain, *a.Detail) {
 			p.Evidence = append(p.Evidence, a.Name+": "+*a.Detail)
@@ -171,6 +189,15 @@ func (q *request) problem(v *router.EntrypointView) problem {
 		}
 	}
 	return p
+}
+
+// suspect collects why checks are probably wrong, each sentence once.
+func (p *problem) suspect(e *api.Entrypoint) {
+	for i := range e.UnhealthyBackends {
+		if s := suspicion(text(e.UnhealthyBackends[i].Hint)); s != "" && !slices.Contains(p.Suspects, s) {
+			p.Suspects = append(p.Suspects, s)
+		}
+	}
 }
 
 // todo is what to do about an entrypoint, each advice once.
@@ -209,8 +236,8 @@ const suspect = "suspect the configuration first"
 
 func (a *advice) add(text string) {
 	for part := range strings.SplitSeq(text, " - ") {
-		suspicion := strings.Contains(part, suspect) && strings.Contains(a.said, suspect)
-		if part != "" && len(a.list) < mostAdvice && !slices.Contains(a.list, part) && !suspicion {
+		repeated := strings.Contains(part, suspect) && strings.Contains(a.said, suspect) || suspicion(part) != ""
+		if part != "" && len(a.list) < mostAdvice && !slices.Contains(a.list, part) && !repeated {
 			a.list = append(a.list, part)
 		}
 	}

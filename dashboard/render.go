@@ -66,6 +66,7 @@ type card struct {
 	Root    string
 	Named   bool
 	Backend backend
+	Done    done
 }
 
 func functions() template.FuncMap {
@@ -81,6 +82,7 @@ func functions() template.FuncMap {
 		"ms":       msText,
 		"keys":     shortcuts,
 		"timeline": func(root string, one bool, list []transition) timeline { return timeline{root, one, list} },
-		"card":     func(root string, named bool, b backend) card { return card{root, named, b} },
+		"card":     func(root string, named bool, b backend, d done) card { return card{root, named, b, d} },
+		"nothing":  func() done { return done{} },
 	}
 }

@@ -41,6 +41,8 @@ func (q *request) answer() answer {
 		return q.top(p[0])
 	case len(p) == 2 && p[0] == pageEntrypoints && p[1] != "":
 		return q.entrypoint(p[1], false)
+	case len(p) == partsOfForm && p[0] == pageEntrypoints && p[2] == pageBackends && labelOf(p[4]) != "":
+		return q.operate(p[1], p[3], p[4])
 	case len(p) == 3 && p[0] == pageEntrypoints && p[2] == pageDiagnosis:
 		return q.entrypoint(p[1], true)
 	}
@@ -57,6 +59,7 @@ const (
 	pageProviders   = "providers"
 	pageAbout       = "about"
 	pageDiagnosis   = "diagnosis"
+	pageBackends    = "backends"
 )
 
 func (q *request) top(name string) answer {

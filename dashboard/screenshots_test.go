@@ -19,7 +19,7 @@ var screenshots = flag.String("screenshots", "", "write pictures of every page i
 // scenes are the worlds that pictures are taken of.
 func scenes() map[string]func(time.Time) *router.View {
 	return map[string]func(time.Time) *router.View{
-		"well": wellView, "broken": brokenView, "empty": emptyView, "stale": staleView,
+		"well": wellView, "broken": brokenView, "empty": emptyView, "stale": staleView, "layers": layersView,
 		"thousand": func(now time.Time) *router.View { return largeView(now, 1000) },
 	}
 }

@@ -20,6 +20,8 @@ type transition struct {
 	Message    string
 	InRotation bool
 	Same       bool // only the reason changed
+	// Actor is who ordered it and Words what they said, "" for changes without a person.
+	Actor, Words string
 }
 
 // event is a transition with what it happened to.
@@ -94,6 +96,7 @@ func (q *request) transitionsOf(events []event) []transition {
 			Key: e.id + "/" + e.t.Backend + "/" + e.t.At.UTC().Format("20060102T150405.000000"),
 			At:  momentOf(e.t.At, q.now), Entrypoint: e.id, Backend: e.name, From: markOf(e.t.From), To: markOf(e.t.To),
 			Cause: words(e.t.Cause), Message: e.t.Message, InRotation: e.t.InRotation, Same: e.t.From == e.t.To,
+			Actor: e.t.Actor, Words: e.t.Reason,
 		}
 		if list[i].To.Level == levelCalm {
 			list[i].Message = "" // that a probe passed says the state already

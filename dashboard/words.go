@@ -31,8 +31,12 @@ func markOf[T ~string](state T) mark {
 	switch m.Sign {
 	case "ball", "ring", "info", "none":
 		m.Level = levelCalm
-	case "cross", "triangle", "gate":
+	case "cross", "triangle", "gate", "eject", "switch":
 		m.Level = levelAlarm
+	}
+	switch route.PassivePhase(state) {
+	case route.PhaseClosed, route.PhaseOpen, route.PhaseHalfOpen:
+		m.Word = "circuit " + m.Word
 	}
 	return m
 }
@@ -40,7 +44,7 @@ func markOf[T ~string](state T) mark {
 // signOf names the shape of a state.
 func signOf(state string) string {
 	switch state {
-	case "ok", "up", "ready", "served", "pass":
+	case "ok", "up", "ready", "served", "pass", "closed":
 		return "ball"
 	case "unchecked":
 		return "ring"
@@ -50,12 +54,33 @@ func signOf(state string) string {
 		return "half"
 	case "panic":
 		return "triangle"
-	case "down", "failed", "error", "unavailable", "no_route", "refuse", "refused", "ejected":
+	case "down", "failed", "error", "unavailable", "no_route", "refuse", "refused":
 		return "cross"
+	}
+	return signOfRest(state)
+}
+
+// signOfRest names the shapes of states that are less common.
+func signOfRest(state string) string {
+	switch state {
 	case "gated":
 		return "gate"
-	case "leaving", "draining", "maintenance":
+	case "leaving":
 		return "out"
+	case "draining":
+		return "drain"
+	case "maintenance":
+		return "stop"
+	case "ejected":
+		return "eject"
+	case "trial", "half_open":
+		return "trial"
+	case "open":
+		return "switch"
+	case "full":
+		return "full"
+	case "warming":
+		return "warming"
 	case "stale":
 		return "broken"
 	case "warn":

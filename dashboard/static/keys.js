@@ -11,7 +11,7 @@ export function startKeys() {
       typing.blur();
       return;
     }
-    if (typing || help.open) return;
+    if (typing || document.querySelector('dialog[open]')) return;
     if (performance.now() < jump) {
       jump = 0;
       const link = document.querySelector(`[data-jump="${CSS.escape(event.key)}"]`);

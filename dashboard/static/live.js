@@ -139,6 +139,10 @@ export function startLive() {
   soon(POLL);
 
   return {
+    // soon reads the page anew.
+    soon,
+    // show takes a page that is here already.
+    show: update,
     // go shows the page at another query, as a filter does, and keeps it current.
     go(url) {
       state.url = url;
@@ -159,9 +163,10 @@ function assetsOf(page) {
   return page.querySelector('link[rel="stylesheet"]').getAttribute('href');
 }
 
-// editing reports whether a person is filling in a form that reloading would empty.
+// editing reports whether a person is filling in a form that reloading would empty, or
+// looks at what came of one.
 function editing() {
-  return !!document.activeElement?.closest('form:not([data-filter])');
+  return !!document.querySelector('#operate') || !!document.activeElement?.closest('form:not([data-filter])');
 }
 
 function clockText(ms) {

@@ -5,9 +5,11 @@ import { startCopy } from './copy.js';
 import { startFilter } from './filter.js';
 import { startKeys } from './keys.js';
 import { startLive } from './live.js';
+import { startOperator } from './operator.js';
 
 const live = startLive();
 startClock();
 startCopy();
 startFilter(live);
 startKeys();
+startOperator(live);
