@@ -128,7 +128,7 @@ func (e *Engine) launch(c *check, h share, now time.Time) {
 func (e *Engine) plan(c *check, t *task, now time.Time) {
 	base, _ := c.pace(e.cfg.Tick)
 	if base > 2*e.cfg.Tick {
-		base += jitter(c.key.timing.jitter, base)
+		base += jitter(c.key.timing.jitter, base, e.cfg.Tick)
 	}
 	c.nextAt = t.tick.Add(base)
 	if c.again {
@@ -140,10 +140,12 @@ func (e *Engine) plan(c *check, t *task, now time.Time) {
 	}
 }
 
-func jitter(percent int, base time.Duration) time.Duration {
-	most := base * time.Duration(percent) / 100
+// jitter is what is added to a wait: whole ticks, because a part of one would always be
+// rounded up to one, and spread nothing.
+func jitter(percent int, base, tick time.Duration) time.Duration {
+	most := base * time.Duration(percent) / 100 / tick
 	if most <= 0 {
 		return 0
 	}
-	return rand.N(most + 1)
+	return rand.N(most+1) * tick
 }
