@@ -13,9 +13,9 @@ import (
 // phases is how many moments of a check's cycle a fault is tried at.
 const phases = 400
 
-// fault is a row of "Published time bounds": what happens to a backend, and how long its
+// outage is a row of "Published time bounds": what happens to a backend, and how long its
 // discovery may take.
-type fault struct {
+type outage struct {
 	name    string
 	check   func(*route.Check)
 	dead    func(context.Context) (net.Conn, error)
@@ -26,13 +26,13 @@ type fault struct {
 	published time.Duration
 }
 
-func faults() []fault {
+func outages() []outage {
 	oneOne := func(c *route.Check) { c.Jitter = 10 }
 	threeTwo := func(c *route.Check) {
 		c.Jitter, c.UnhealthyThreshold, c.HealthyThreshold, c.FastInterval = 10, 3, 2, time.Second
 	}
 	const s = time.Second
-	return []fault{
+	return []outage{
 		{name: "1/1 refused", check: oneOne, dead: refuse, detect: 12 * s, recover: 12 * s, published: 17 * s},
 		{name: "1/1 black hole", check: oneOne, dead: blackhole, detect: 17 * s, published: 17 * s},
 		{name: "1/1 refused, traffic", check: oneOne, dead: refuse, traffic: true, detect: 1 * s, recover: 12 * s, published: 17 * s},
@@ -48,7 +48,7 @@ func faults() []fault {
 // at most the published time, and are not much faster than it in the worst phase
 // (health.md, test 21).
 func TestBounds(t *testing.T) {
-	for _, f := range faults() {
+	for _, f := range outages() {
 		t.Run(f.name, func(t *testing.T) {
 			bubble(t, Config{Concurrency: 10 * phases}, func(r *rig) { f.hold(r) })
 		})
@@ -61,9 +61,9 @@ const (
 	lasts      = 90 * time.Second
 )
 
-func (f *fault) at(i int) time.Duration { return firstFault + time.Duration(i)*span/phases }
+func (f *outage) at(i int) time.Duration { return firstFault + time.Duration(i)*span/phases }
 
-func (f *fault) hold(r *rig) {
+func (f *outage) hold(r *rig) {
 	sets := make([]route.PlacementSet, phases)
 	for i := range phases {
 		host := fmt.Sprintf("10.1.%d.%d", i/200, i%200+1)
@@ -91,7 +91,7 @@ func (f *fault) hold(r *rig) {
 	f.measure(r)
 }
 
-func (f *fault) measure(r *rig) {
+func (f *outage) measure(r *rig) {
 	detected, recovered := map[int]bool{}, map[int]bool{}
 	var slowest, slowestBack time.Duration
 	for _, t := range r.seen.all {
