@@ -135,3 +135,29 @@ func BenchmarkReport(b *testing.B) {
 		e.Report(o)
 	}
 }
+
+// BenchmarkJudge is the cost of the passive layer for a request that succeeds.
+func BenchmarkJudge(b *testing.B) {
+	e, sets := quietEngine(), manySets(1)
+	sets[0].Entrypoint.Options.Passive.Failures = 5
+	e.Apply(1, sets)
+	j := sets[0].Cell.Load().Members[0].Judge
+	now := time.Now()
+	o := route.Outcome{Placement: sets[0].Placements[0], Status: 200, Latency: time.Millisecond}
+	b.Run("alone", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			t, _ := j.Begin(now)
+			j.End(t, o, now)
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				t, _ := j.Begin(now)
+				j.End(t, o, now)
+			}
+		})
+	})
+}

@@ -69,7 +69,7 @@ func (j *ejector) Begin(now time.Time) (route.Ticket, bool) {
 // End implements route.Judge.
 func (j *ejector) End(t route.Ticket, o route.Outcome, now time.Time) {
 	j.mu.Lock()
-	if t.Epoch != j.state.epoch {
+	if t.Epoch != j.state.epoch || j.calm(&o) {
 		j.mu.Unlock()
 		return
 	}
@@ -82,6 +82,12 @@ func (j *ejector) End(t route.Ticket, o route.Outcome, now time.Time) {
 	if what == changeAsk {
 		j.engine.hear(j, t, &o, now)
 	}
+}
+
+// calm reports whether an outcome changes nothing, as most do: a success while no failure
+// is counted. The caller holds the lock.
+func (j *ejector) calm(o *route.Outcome) bool {
+	return j.state.phase == route.PhaseClosed && j.state.fails == 0 && !j.rules.FeedsActive && !failed(&j.rules.Passive, o)
 }
 
 // answer is the engine's word as far as it is known: it said no, and nothing about the
