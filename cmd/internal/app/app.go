@@ -3,6 +3,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
@@ -67,8 +68,8 @@ type App struct {
 	accepting  atomic.Bool
 }
 
-// New checks the settings that only the parts can judge, loads certificate
-// authorities and wires everything. It binds nothing and starts nothing.
+// New checks the settings that only the parts can judge, loads certificates and wires
+// everything. It binds nothing and starts nothing.
 func New(cfg Config) (*App, error) {
 	s := &cfg.Settings
 	if s.Admin.Listen != "" {
@@ -80,28 +81,32 @@ func New(cfg Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	clients, err := LoadClients(s.Certificates.Clients)
+	if err != nil {
+		return nil, err
+	}
 	a := &App{cfg: cfg, log: cfg.Logs.For("app")}
 	if a.providers, err = Providers(s, cfg.ContainerID, cfg.Logs); err != nil {
 		return nil, err
 	}
-	a.wire(authorities)
+	a.wire(authorities, clients)
 	return a, nil
 }
 
 // wire makes the data plane, the health engine, the controller and the API.
-func (a *App) wire(authorities map[string]*x509.CertPool) {
+func (a *App) wire(authorities map[string]*x509.CertPool, clients map[string]*tls.Certificate) {
 	s, logs := &a.cfg.Settings, a.cfg.Logs
 	a.events = api.NewEvents()
 	a.engine = healthcheck.New(healthcheck.Config{
 		OnTransition: a.events.Transition,
-		Log:          logs.For("healthcheck"), CAs: authorities, Version: a.cfg.Version,
+		Log:          logs.For("healthcheck"), CAs: authorities, ClientCerts: clients, Version: a.cfg.Version,
 		Tick: s.HealthCheck.Tick, StartupSpread: s.HealthCheck.StartupSpread,
 		Concurrency: s.HealthCheck.Concurrency, PerHost: s.HealthCheck.PerHost,
 		AllowLoopback: s.HealthCheck.AllowLoopback, AllowLinkLocal: s.HealthCheck.AllowLinkLocal,
 	})
 	a.access = newAccessLog(&s.Log.Access, a.cfg.Out, logs)
 	a.proxy = proxy.New(proxy.Config{
-		Outcomes: a.engine, Access: a.accessLog(), TrustedProxies: s.Proxy.TrustedProxies, CAs: authorities,
+		Outcomes: a.engine, Access: a.accessLog(), TrustedProxies: s.Proxy.TrustedProxies, CAs: authorities, ClientCerts: clients, StickyKey: []byte(s.Sticky.Key.Reveal()),
 		AllowLoopback: s.HealthCheck.AllowLoopback, Log: logs.For("proxy"),
 		Limits: proxy.Limits{
 			HeaderBytes: s.Proxy.Limits.HeaderBytes, ResponseHeaderBytes: s.Proxy.Limits.ResponseHeaderBytes,

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"maps"
@@ -20,7 +21,8 @@ import (
 func LabelConfig(s *config.Config) label.Config {
 	return label.Config{
 		Prefix: s.Labels.Prefix, ExposeByDefault: s.Labels.ExposeByDefault,
-		CAs: slices.Sorted(maps.Keys(s.Certificates.Authorities)), Tick: s.HealthCheck.Tick,
+		CAs: slices.Sorted(maps.Keys(s.Certificates.Authorities)), ClientCerts: slices.Sorted(maps.Keys(s.Certificates.Clients)),
+		Tick: s.HealthCheck.Tick,
 	}
 }
 
@@ -39,10 +41,10 @@ func Docker(s *config.Config, containerID string, logs Logs) (*docker.Provider, 
 
 // File makes the file provider for a path; it reads nothing.
 func File(s *config.Config, path string, logs Logs) (*file.Provider, error) {
-	return file.New(file.Config{Path: path, Label: LabelConfig(s), Log: logs.For("file")})
+	return file.New(file.Config{Path: path, Label: LabelConfig(s), Strict: s.Strict, Log: logs.For("file")})
 }
 
-// Providers makes the enabled providers.
+// Providers makes the enabled providers. With strict a file that is there must be good.
 func Providers(s *config.Config, containerID string, logs Logs) ([]provider.Provider, error) {
 	var list []provider.Provider
 	if s.Providers.Docker.Enabled {
@@ -55,6 +57,9 @@ func Providers(s *config.Config, containerID string, logs Logs) ([]provider.Prov
 	if s.Providers.File.Path != "" {
 		p, err := File(s, s.Providers.File.Path, logs)
 		if err != nil {
+			return nil, fmt.Errorf("providers.file: %w", err)
+		}
+		if err := p.Check(); err != nil {
 			return nil, fmt.Errorf("providers.file: %w", err)
 		}
 		list = append(list, p)
@@ -85,4 +90,22 @@ func LoadAuthorities(files map[string]string) (map[string]*x509.CertPool, error)
 		pools[name] = pool
 	}
 	return pools, nil
+}
+
+// LoadClients reads the PEM files of named client certificates. Errors hold nothing of a
+// key.
+func LoadClients(files map[string]string) (map[string]*tls.Certificate, error) {
+	pairs := make(map[string]*tls.Certificate, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		cert, key := config.ClientFiles(files[name])
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		switch {
+		case err != nil && cert == key:
+			return nil, fmt.Errorf("certificates.clients.%s: %s must hold a certificate and its key in PEM form: %w", name, cert, err)
+		case err != nil:
+			return nil, fmt.Errorf("certificates.clients.%s: %s must hold a certificate and %s its key in PEM form: %w", name, cert, key, err)
+		}
+		pairs[name] = &pair
+	}
+	return pairs, nil
 }

@@ -55,6 +55,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "access.log")
 	s := settings(tempFile(t, secretRoutes(hello(t).URL)))
 	s.Log.Level, s.Log.Access.Path = "trace", path
+	s.Sticky.Key = canary + canary
 	listening, log := make(chan Addresses, 1), &buffer{}
 	a, err := New(Config{Settings: s, Logs: NewLogs(log, config.Log{Level: "trace", Format: "json"}, false, false), Listening: func(a Addresses) { listening <- a }})
 	if err != nil {

@@ -31,11 +31,8 @@ func (r *reader) check() {
 		r.contradiction("healthCheck.perHost", fmt.Sprintf("%d probes per host are more than healthCheck.concurrency permits in all (%d)",
 			c.HealthCheck.PerHost, c.HealthCheck.Concurrency), "raise the one or lower the other")
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Certificates.Authorities)) {
-		if c.Certificates.Authorities[name] == "" {
-			r.contradiction("certificates.authorities."+name, "no file is named", "give the path of a PEM file")
-		}
-	}
+	r.checkCertificates()
+	r.checkSecrets()
 	if total := c.ShutdownDelay + c.ShutdownTimeout; total > 8*time.Second {
 		r.warnings = append(r.warnings, fmt.Sprintf("a stop may take %s: Docker kills a container after 10s unless stop_grace_period is longer", total))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead/api"
+	"fairlead/router/route"
 )
 
 // Config holds every setting of this version. Start from Default: the zero value is
@@ -20,7 +21,10 @@ type Config struct {
 	ShutdownDelay   time.Duration `key:"shutdownDelay" min:"0s" max:"1h" doc:"Time between the signal to stop and closing the listeners; in it /ready answers 503, and each answer ends its connection."`
 	ShutdownTimeout time.Duration `key:"shutdownTimeout" min:"1ms" max:"1h" doc:"Time that requests in flight get at a stop; tunnels get half of it. Above 8s raise the container's stop_grace_period too."`
 	HealthCheck     HealthCheck   `key:"healthCheck"`
+	Strict          bool          `key:"strict" doc:"Refuse a file of entrypoints with a bad health check (W021): the start fails with file, line and key, and later what was read before stays."`
+	Sticky          Sticky        `key:"sticky"`
 	Certificates    Certificates  `key:"certificates"`
+	Notify          Notify        `key:"notify"`
 	Admin           Admin         `key:"admin"`
 	Metrics         Metrics       `key:"metrics"`
 	Log             Log           `key:"log"`
@@ -94,9 +98,30 @@ type HealthCheck struct {
 	AllowLinkLocal bool          `key:"allowLinkLocal" doc:"Let probes reach link-local addresses; cloud metadata addresses stay refused."`
 }
 
-// Certificates configures trust.
+// Sticky configures the cookies of sticky sessions.
+type Sticky struct {
+	Key route.Secret `key:"key" doc:"Secret that the values of the cookies are made with, 16 bytes at least. Routers with one key know each other's cookies; without it each start draws another one, and clients move once."`
+}
+
+// Notify tells others what happens.
+type Notify struct {
+	Webhook Webhook `key:"webhook"`
+}
+
+// Webhook gets transitions as JSON by POST.
+type Webhook struct {
+	// URL is secret as a whole: chat services put their token into the path.
+	URL     route.Secret  `key:"url" doc:"http or https address that gets each transition of a backend or entrypoint as JSON by POST; empty turns it off."`
+	Secret  route.Secret  `key:"secret" doc:"Key of the signature (HMAC-SHA256) of each notice; empty does not sign."`
+	Level   string        `key:"level" one:"info,warn" doc:"Least severity that is sent: warn is what gets worse, info the way back too."`
+	Timeout time.Duration `key:"timeout" min:"100ms" max:"1m" doc:"Time that the receiver gets for one notice."`
+	Queue   int           `key:"queue" min:"1" max:"100000" doc:"Notices that wait at most while the receiver does not answer; what does not fit is dropped and counted."`
+}
+
+// Certificates configures trust and identity towards backends.
 type Certificates struct {
 	Authorities map[string]string `key:"authorities" doc:"PEM files of certificate authorities by the name that the label backendTLS.ca uses."`
+	Clients     map[string]string `key:"clients" doc:"PEM files of client certificates by the name that the label backendTLS.clientCert uses: one file that holds certificate and key, or two with a space between them, the certificate first."`
 }
 
 // Admin configures the admin listener.
@@ -104,6 +129,8 @@ type Admin struct {
 	Listen    string   `key:"listen" doc:"Address of the admin listener (API); empty turns it off."`
 	Hosts     []string `key:"hosts" doc:"Names besides localhost under which the admin listener answers; addresses always pass."`
 	Verbose   bool     `key:"verbose" doc:"Let /ready name the entrypoints that are not well."`
+	Readiness string   `key:"readiness" one:"process,any" doc:"What /ready tells of a started router: process is always ready, any is not while an entrypoint serves nothing verified."`
+	StateFile string   `key:"stateFile" doc:"File that keeps drain and maintenance over a restart; empty keeps them in memory alone."`
 	Anonymous string   `key:"anonymous" one:"off,read-only" doc:"What peers may do without credentials; with off and no users, peers from this machine may read."`
 	// Users are read-only unless they say admin.
 	Users []api.User `key:"users" doc:"Who may log in: name, passwordHash and role (admin or read-only, the default). As a variable name:role:hash, separated by spaces."`
@@ -131,7 +158,7 @@ type Access struct {
 type Log struct {
 	Level  string            `key:"level" one:"trace,debug,info,warn,error,off" doc:"Least severity that is logged."`
 	Format string            `key:"format" one:"auto,json,console" doc:"auto is console on a terminal and json elsewhere."`
-	Levels map[string]string `key:"levels" doc:"Level by component: app, docker, file, healthcheck, proxy, router, api."`
+	Levels map[string]string `key:"levels" doc:"Level by component: app, docker, file, healthcheck, proxy, router, api. With healthcheck at trace there is a line for each probe."`
 	Access Access            `key:"access"`
 }
 
@@ -155,7 +182,8 @@ func Default() Config {
 			Limits: Limits{RequestLineBytes: 16 << 10, HeaderBytes: 64 << 10, ResponseHeaderBytes: 256 << 10, Streams: 250},
 		},
 		HealthCheck: HealthCheck{Tick: time.Second, Concurrency: 256, PerHost: 8, StartupSpread: time.Second},
-		Admin:       Admin{Listen: "127.0.0.1:3035", Anonymous: "off"},
+		Notify:      Notify{Webhook: Webhook{Level: "info", Timeout: 5 * time.Second, Queue: 1000}},
+		Admin:       Admin{Listen: "127.0.0.1:3035", Readiness: "process", Anonymous: "off"},
 		Metrics:     Metrics{Enabled: true},
 		Log:         Log{Level: "info", Format: "auto", Access: Access{Query: "redact", Sample: 1, MaxSizeMB: 100, Keep: 5}},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead/api"
+	"fairlead/router/route"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -83,8 +84,13 @@ func TestEverySettingFromAFile(t *testing.T) {
 		HealthCheck: HealthCheck{
 			Tick: 500 * time.Millisecond, Concurrency: 8, PerHost: 2, StartupSpread: 2 * time.Second, AllowLoopback: true, AllowLinkLocal: true,
 		},
-		Certificates: Certificates{Authorities: map[string]string{"internal": "/certs/internal.pem"}},
-		Admin: Admin{Listen: "[::1]:3035", Hosts: []string{"router.lan"}, Verbose: true, Anonymous: "read-only", Users: []api.User{
+		Strict: true, Sticky: Sticky{Key: "0123456789abcdef"},
+		Certificates: Certificates{
+			Authorities: map[string]string{"internal": "/certs/internal.pem"},
+			Clients:     map[string]string{"edge": "/certs/edge.pem", "shop": "/certs/shop.pem /certs/shop-key.pem"},
+		},
+		Notify: Notify{Webhook: Webhook{URL: "https://hooks.example.com/T0/c4nary", Secret: "c4nary", Level: "warn", Timeout: time.Second, Queue: 5}},
+		Admin: Admin{Listen: "[::1]:3035", Hosts: []string{"router.lan"}, Verbose: true, Readiness: "any", StateFile: "/var/lib/fairlead/state.json", Anonymous: "read-only", Users: []api.User{
 			{Name: "ops", PasswordHash: hash, Role: api.RoleAdmin}, {Name: "watch", PasswordHash: hash, Role: api.RoleReadOnly},
 		}},
 		Metrics: Metrics{Listen: "127.0.0.1:9100"},
@@ -218,6 +224,14 @@ func TestVariables(t *testing.T) {
 		{"DOCKER_HOST=tcp://engine:2375", func(c *Config) bool { return c.Providers.Docker.Endpoint == "tcp://engine:2375" }},
 		{"DOCKER_CERT_PATH=/certs", func(c *Config) bool { return c.Providers.Docker.CertPath == "/certs" }},
 		{"DOCKER_TLS_VERIFY=1", func(c *Config) bool { return c.Providers.Docker.TLSVerify }},
+		{"FAIRLEAD_STICKY_KEY= 0123456789abcdef ", func(c *Config) bool { return c.Sticky.Key.Reveal() == "0123456789abcdef" }},
+		{"FAIRLEAD_CERTIFICATES_CLIENTS=edge=/c.pem /k.pem,shop=/s.pem", func(c *Config) bool {
+			cert, key := ClientFiles(c.Certificates.Clients["edge"])
+			same, again := ClientFiles(c.Certificates.Clients["shop"])
+			return cert == "/c.pem" && key == "/k.pem" && same == "/s.pem" && again == same
+		}},
+		{"FAIRLEAD_STRICT=true", func(c *Config) bool { return c.Strict }},
+		{"FAIRLEAD_ADMIN_STATEFILE=/var/lib/state", func(c *Config) bool { return c.Admin.StateFile == "/var/lib/state" }},
 		{"FAIRLEAD_ADMIN=http://127.0.0.1:1", func(*Config) bool { return true }},
 		{"FAIRLEAD_CONTAINER_ID=abc", func(*Config) bool { return true }},
 	} {
@@ -232,7 +246,15 @@ func TestWrongVariables(t *testing.T) {
 	for env, want := range map[string]string{
 		"FAIRLEAD_PROXY_TRUSTED_PROXIES=::1":       "FAIRLEAD_PROXY_TRUSTED_PROXIES: not a setting: did you mean FAIRLEAD_PROXY_TRUSTEDPROXIES?",
 		"FAIRLEAD_LABELS_PREFX=x":                  "did you mean FAIRLEAD_LABELS_PREFIX?",
-		"FAIRLEAD_ADMIN_STATEFILE=ops":             "FAIRLEAD_ADMIN_STATEFILE: admin.stateFile is not in this version: remove it",
+		"FAIRLEAD_TRACING_ENDPOINT=ops":            "FAIRLEAD_TRACING_ENDPOINT: tracing is not in this version: remove it",
+		"FAIRLEAD_STICKY_KEY=c4nary":               "FAIRLEAD_STICKY_KEY: sticky.key: has 6 bytes: cookies made with it could be guessed: give 16 bytes or more",
+		"FAIRLEAD_NOTIFY_WEBHOOK_URL=c4nary":       "FAIRLEAD_NOTIFY_WEBHOOK_URL: notify.webhook.url: is not an http or https address",
+		"FAIRLEAD_NOTIFY_WEBHOOK_SECRET=c4nary":    "notify.webhook.secret: there is nothing to sign without notify.webhook.url",
+		"FAIRLEAD_NOTIFY_WEBHOOK_LEVEL=error":      `"error" is not one of info or warn`,
+		"FAIRLEAD_NOTIFY_WEBHOOK_QUEUE=0":          "0 is out of range: 1 to 100000",
+		"FAIRLEAD_ADMIN_READINESS=all":             `"all" is not one of process or any`,
+		"FAIRLEAD_CERTIFICATES_CLIENTS=a=x y z":    "certificates.clients.a: 3 files are named, 2 at most",
+		"FAIRLEAD_CERTIFICATES_CLIENTS=a= ":        "certificates.clients.a: no file is named",
 		"FAIRLEAD_ADMIN_USERS=c4nary":              "FAIRLEAD_ADMIN_USERS: admin.users: is not name:role:hash",
 		"FAIRLEAD_ADMIN_USERS=c4nary:admin":        "is not name:role:hash",
 		"FAIRLEAD_ADMIN_USERS=ops:admin:c4nary":    `admin.users: the user "ops" has a passwordHash that is no hash of a known form`,
@@ -378,6 +400,9 @@ func FuzzConfig(f *testing.F) {
 		var env []string
 		for _, l := range leaves(&r.config) {
 			text := show(l.value)
+			if s, ok := l.value.Interface().(route.Secret); ok {
+				text = s.Reveal()
+			}
 			if strings.ContainsAny(text, "\n\x00") || l.kind() == "list" || l.kind() == "table" || l.kind() == "users" || text != strings.TrimSpace(text) {
 				return
 			}

@@ -42,6 +42,8 @@ func visible(v any) any {
 		return withoutUserinfo(value)
 	case time.Duration:
 		return showDuration(value)
+	case route.Secret:
+		return showSecret(value)
 	case []string:
 		if value == nil {
 			return []string{}

@@ -11,18 +11,22 @@ import (
 )
 
 func TestSettingsSayWhereTheyCameFrom(t *testing.T) {
-	file := write(t, "admin:\n  verbose: true\n  users: [{name: ops, role: admin, passwordHash: \""+hash+"\"}]\nproxy: {http: {listen: \":1\"}, timeouts: {idle: 90000}}\n")
+	file := write(t, "sticky: {key: c4nary-c4nary-c4nary}\nnotify: {webhook: {url: \"https://h/c4nary\"}}\nadmin:\n  verbose: true\n  users: [{name: ops, role: admin, passwordHash: \""+hash+"\"}]\nproxy: {http: {listen: \":1\"}, timeouts: {idle: 90000}}\n")
 	l := load(t, Source{
 		Path: file, Flags: map[string]Flag{"proxy.http.listen": {Name: "--http", Value: "127.0.0.1:2"}},
 		Env: []string{"FAIRLEAD_LOG_LEVEL=debug", "DOCKER_HOST=tcp://ops:c4nary@engine:2375", "FAIRLEAD_PROXY_TRUSTEDPROXIES=10.0.0.0/8"},
 	})
 	settings := l.Settings()
 	for _, c := range []struct{ key, value, source, where string }{
-		{"admin.verbose", `true`, api.FromFile, file + ":2:3"},
-		{"admin.users", `[{"name":"ops","role":"admin","password_hash":"***"}]`, api.FromFile, file + ":3:3"},
+		{"sticky.key", `"***"`, api.FromFile, file + ":1:10"},
+		{"notify.webhook.url", `"***"`, api.FromFile, file + ":2:20"},
+		{"notify.webhook.secret", `""`, api.FromDefault, ""},
+		{"certificates.clients", `{}`, api.FromDefault, ""},
+		{"admin.verbose", `true`, api.FromFile, file + ":4:3"},
+		{"admin.users", `[{"name":"ops","role":"admin","password_hash":"***"}]`, api.FromFile, file + ":5:3"},
 		{"admin.hosts", `[]`, api.FromDefault, ""},
 		{"proxy.http.listen", `"127.0.0.1:2"`, api.FromFlag, "--http"},
-		{"proxy.timeouts.idle", `"1m30s"`, api.FromFile, file + ":4:42"},
+		{"proxy.timeouts.idle", `"1m30s"`, api.FromFile, file + ":6:42"},
 		{"proxy.trustedProxies", `["10.0.0.0/8"]`, api.FromEnvironment, "FAIRLEAD_PROXY_TRUSTEDPROXIES"},
 		{"log.level", `"debug"`, api.FromEnvironment, "FAIRLEAD_LOG_LEVEL"},
 		{"log.levels", `{}`, api.FromDefault, ""},

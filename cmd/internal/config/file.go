@@ -150,6 +150,9 @@ func (f *fileReader) entry(parent string, entry *ast.MappingValueNode) {
 
 // set gives a setting the value of a node; the types must agree.
 func (f *fileReader) set(l leaf, node ast.Node) error {
+	if l.kind() == "secret" {
+		return l.setSecret(node)
+	}
 	switch n := node.(type) {
 	case nil, *ast.NullNode:
 		return errors.New("has no value: give one or remove the line")
@@ -181,6 +184,22 @@ func (f *fileReader) set(l leaf, node ast.Node) error {
 		}
 	}
 	return l.wrongType(describe(node))
+}
+
+// setSecret takes a text. What else it is may be a secret in the wrong form: it is not
+// shown.
+func (l leaf) setSecret(node ast.Node) error {
+	switch n := node.(type) {
+	case nil, *ast.NullNode:
+		return errors.New("has no value: give one or remove the line")
+	case *ast.StringNode:
+		l.value.SetString(strings.TrimSpace(n.Value))
+	case *ast.LiteralNode:
+		l.value.SetString(strings.TrimSpace(n.Value.Value))
+	default:
+		return errors.New("must be a text in quotes")
+	}
+	return nil
 }
 
 func (l leaf) wrongType(got string) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead/api"
+	"fairlead/router/route"
 )
 
 // EnvPrefix begins the environment variable of every setting.
@@ -16,7 +17,7 @@ const EnvPrefix = "FAIRLEAD_"
 type Key struct {
 	Path    string // as in the file: proxy.http.listen
 	Env     string // FAIRLEAD_PROXY_HTTP_LISTEN
-	Type    string // text, true/false, number, duration, list, table, users
+	Type    string // text, true/false, number, duration, list, table, users, secret
 	Default string // as it would be written; "" for none
 	Range   string // "1ms to 1h", "a, b or c"; "" for none
 	Doc     string
@@ -78,6 +79,8 @@ func (l leaf) kind() string {
 		return "table"
 	case []api.User:
 		return "users"
+	case route.Secret:
+		return "secret"
 	}
 	return "text"
 }

@@ -9,17 +9,13 @@ func later() map[string]string {
 	return map[string]string{
 		"acme":              front,
 		"admin.corsOrigins": "remove it",
-		"admin.stateFile":   "remove it",
 		"hosts":             "remove it",
-		"notify":            "remove it",
 		"providers.http":    "use providers.file",
 		"providers.podman":  "point providers.docker.endpoint at Podman's socket",
 		"providers.swarm":   "remove it",
 		"proxy.https":       front,
 		"proxy.tcp":         "remove it",
 		"proxy.udp":         "remove it",
-		"sticky":            "remove it",
-		"strict":            "remove it",
 		"tracing":           "remove it",
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairlead/api"
+	"fairlead/router/route"
 )
 
 // setText gives a setting the value that a flag or a variable holds. Lists are
@@ -45,6 +46,8 @@ func (l leaf) setText(text string) error {
 			return err
 		}
 		*target = table
+	case *route.Secret:
+		*target = route.Secret(text)
 	case *[]api.User:
 		users, err := parseUsers(text)
 		if err != nil {
@@ -182,6 +185,8 @@ func show(v reflect.Value) string {
 		return strings.Join(value, ",")
 	case []api.User:
 		return showUsers(value)
+	case route.Secret:
+		return showSecret(value)
 	case []netip.Prefix:
 		texts := make([]string, len(value))
 		for i, p := range value {
@@ -197,6 +202,14 @@ func show(v reflect.Value) string {
 		return strings.Join(pairs, ",")
 	}
 	return fmt.Sprint(v.Interface())
+}
+
+// showSecret tells whether there is a secret.
+func showSecret(s route.Secret) string {
+	if s == "" {
+		return ""
+	}
+	return route.Redacted
 }
 
 // showDuration is d without zero units behind it: 1m, not 1m0s.
