@@ -120,7 +120,7 @@ func (f *delivery) choose(gone []*route.Placement) route.Reason {
 			}
 			anyFull = anyFull || isFull
 		}
-		if len(f.tried) == 0 {
+		if len(f.tried) == 0 || f.untried {
 			break
 		}
 	}

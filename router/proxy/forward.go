@@ -79,11 +79,12 @@ type delivery struct {
 	target    *route.Placement // of the last attempt
 	wait      time.Duration    // that the circuit breaker asks for
 
-	tried []*route.Placement
-	tries int          // contacts that count: not those with backends that left or are not there yet
-	first time.Time    // when the first attempt began
-	ended time.Time    // when the last attempt had its response head, or failed
-	last  route.Reason // of the last attempt that failed
+	tried   []*route.Placement
+	untried bool         // only those that were not tried will do
+	tries   int          // contacts that count: not those with backends that left or are not there yet
+	first   time.Time    // when the first attempt began
+	ended   time.Time    // when the last attempt had its response head, or failed
+	last    route.Reason // of the last attempt that failed
 	// retrying is set while the request has a share of the entrypoint's budget.
 	retrying bool
 	replayed bool // a backend that left had it before

@@ -87,9 +87,10 @@ func (f *delivery) lets(res *response, trial bool, held *stay) bool {
 			return false
 		}
 	}
-	if !f.others() && !f.pause(held) {
+	if f.untried = f.others(); !f.untried && !f.pause(held) {
 		return false
 	}
+	defer func() { f.untried = false }()
 	return f.r.Cell.Line.Waiting() == 0 && f.take() == route.ReasonNone
 }
 
