@@ -229,6 +229,7 @@ func (s *applyStep) remove(p *placement) {
 	}
 	s.engine.decide(p)
 	s.engine.watch(p, false)
+	s.engine.archive.add(p, s.now)
 }
 
 // removeUnnamed forgets what this Apply did not name, and checks without users.

@@ -39,6 +39,7 @@ type notice struct {
 	idle       route.Upstream // its idle connections are closed
 	tunnels    route.Upstream // its tunnels are closed
 	local      string         // a local fault, instead of a transition
+	probe      *traced        // the line of a probe, instead of a transition
 }
 
 // outbox keeps notices in the order of application until they are sent.
@@ -93,6 +94,9 @@ func (e *Engine) send(n *notice) {
 	case n.local != "":
 		e.cfg.Log.Warn().Str(route.FieldCode, localCode).Str(route.FieldMessage, n.local).
 			Str(route.FieldHint, localHint).Msg("probes fail in the router itself")
+		return
+	case n.probe != nil:
+		n.probe.write(&e.cfg.Log)
 		return
 	}
 	if n.idle != nil {

@@ -98,6 +98,7 @@ type Engine struct {
 	stats       Stats
 	local       localFaults
 	views       viewCache
+	archive     archive
 	book        orderBook
 	deferred    []notice // of entrypoints, announced at the end of a step
 
@@ -128,6 +129,7 @@ func New(cfg Config) *Engine {
 		entries:  map[string]*entry{},
 		checks:   map[checkKey]*check{},
 		ids:      map[string]*check{},
+		archive:  newArchive(),
 		startups: map[string]*startup{},
 		schedule: newSchedule(cfg.Concurrency, cfg.PerHost),
 		fresh:    fresh{wake: make(chan struct{}, 1)},
@@ -199,6 +201,7 @@ func (e *Engine) tick() {
 	e.showProof(reported.proved)
 	e.endStartups(now)
 	e.tickLayers(now)
+	e.archive.forget(now)
 	e.collectDue(now)
 	e.launchWaiting(now)
 	e.mu.Unlock()

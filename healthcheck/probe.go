@@ -40,14 +40,21 @@ func (e *Engine) finish(t *task, r *Result) {
 	now := time.Now()
 	e.schedule.book(t.share, -1)
 	e.stats.Probes++
+	became := traceOK
 	switch {
 	case e.stopped || e.checks[t.check.key] != t.check || t.check.inFlight != t || t.check.seq != t.seq:
+		became = traceLate
 		e.late(t)
 	case r.Kind == route.KindLocalError:
+		became = traceLocal
 		e.localError(t, r, now)
 	default:
+		if !r.OK {
+			became = traceFailed
+		}
 		e.apply(t, r, now)
 	}
+	e.trace(t, r, became, now)
 	e.launchWaiting(now)
 	e.mu.Unlock()
 	e.flush()
