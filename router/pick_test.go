@@ -230,3 +230,20 @@ func TestStrideIsCoprime(t *testing.T) {
 		t.Error(fmt.Sprint(s))
 	}
 }
+
+// TestPickFallback: as Pick, among those that serve while all are on trial.
+func TestPickFallback(t *testing.T) {
+	rot, cell := rotation(1), &route.RotationCell{}
+	if _, ok := PickFallback(rot, cell, route.RoundRobin, nil); ok {
+		t.Error("picked from an empty fallback")
+	}
+	rot.Fallback = rotation(100, 300).Members
+	counts := map[*route.Member]int{}
+	for range 400 {
+		m, _ := PickFallback(rot, cell, route.RoundRobin, nil)
+		counts[m]++
+	}
+	if counts[&rot.Fallback[0]] != 100 || counts[&rot.Fallback[1]] != 300 {
+		t.Errorf("%v", counts)
+	}
+}

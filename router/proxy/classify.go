@@ -60,7 +60,10 @@ func failed(c *call, err error) *failure {
 		f.reason, f.ours = route.ReasonBadRequest, true
 	default:
 		f.reason = answerReason(err)
-		if f.reason != route.ReasonBackendClosed && f.kind == route.KindHTTPError {
+		switch {
+		case f.reason == route.ReasonTLSFailed:
+			f.kind = route.KindTLSFailure
+		case f.reason != route.ReasonBackendClosed && f.kind == route.KindHTTPError:
 			f.kind = route.KindProtocolError
 		}
 	}
@@ -114,6 +117,8 @@ func answerReason(err error) route.Reason {
 	switch {
 	case errors.Is(err, errHeadTooLong), strings.Contains(text, "response headers exceeded"):
 		return route.ReasonResponseTooLong
+	case strings.Contains(text, "remote error: tls: "): // TLS 1.3 refuses a client certificate after the handshake
+		return route.ReasonTLSFailed
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE), strings.Contains(text, "server closed"), strings.Contains(text, "EOF"):
 		return route.ReasonBackendClosed
