@@ -71,7 +71,7 @@ type Me struct {
 }
 
 func (s *Server) endpoints() []endpoint {
-	return []endpoint{
+	return append([]endpoint{
 		read("/", "this list", s.index),
 		open("/health", "200 while the process answers", s.alive),
 		open("/healthy", "200 while the process answers", s.alive),
@@ -94,7 +94,7 @@ func (s *Server) endpoints() []endpoint {
 		{path: "/events", does: "a WebSocket that tells every change: transitions, tables, providers; since resumes", serve: s.events},
 		{path: "/login", does: "the login form; POST name and password, as a form or as JSON, gives a session cookie", serve: s.loginForm, post: s.login},
 		{path: "/logout", does: "POST ends the session", post: s.logout},
-	}
+	}, s.orderEndpoints()...)
 }
 
 // find returns the endpoint at a path and stores its parameters in the request. The
@@ -142,19 +142,6 @@ func (s *Server) index(*http.Request) (reply, *Error) {
 
 func (s *Server) alive(*http.Request) (reply, *Error) {
 	return reply{body: Status{Status: "ok"}}, nil
-}
-
-func (s *Server) ready(*http.Request) (reply, *Error) {
-	down := s.cfg.Phase != nil && s.cfg.Phase()
-	accepting := s.cfg.Accepting == nil || s.cfg.Accepting()
-	out := reply{body: newReady(s.cfg.Viewer.View(), down, accepting, s.cfg.Verbose)}
-	switch out.body.(Ready).Status {
-	case ReadyInitializing:
-		out.status, out.header = http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}
-	case ReadyShuttingDown:
-		out.status = http.StatusServiceUnavailable
-	}
-	return out, nil
 }
 
 func (s *Server) me(r *http.Request) (reply, *Error) {

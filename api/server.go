@@ -32,8 +32,12 @@ type Config struct {
 	Users []User
 	// LoginPage shows the login form; nil is a plain one.
 	LoginPage func(http.ResponseWriter, *http.Request, LoginView)
-	// Verbose adds the names of entrypoints to /ready (admin.verbose).
+	// Verbose adds the names of entrypoints to /ready (admin.verbose); without it users
+	// alone see them.
 	Verbose bool
+	// Readiness says what makes a started router unready (admin.readiness); "" is
+	// ReadinessProcess.
+	Readiness Readiness
 	// File and Settings are what GET /config shows.
 	File     string
 	Settings []Setting
@@ -51,6 +55,8 @@ type Config struct {
 	Metrics http.Handler
 	// Traffic records the requests over time; without it rates are null.
 	Traffic *TrafficRecorder
+	// Operator carries out orders; nil refuses them all.
+	Operator Operator
 	// Events is the stream of GET /events; nil is one that tells nothing.
 	Events *Events
 }
@@ -62,6 +68,7 @@ type Server struct {
 	routes     []endpoint
 	users      *users
 	sessions   *sessions
+	glance     glances // for /ready
 	plainLogin *template.Template
 	// watchers are those of GET /events, which net/http knows nothing of.
 	watchers watchers
@@ -79,7 +86,7 @@ func New(cfg Config) *Server {
 	if cfg.Events == nil {
 		cfg.Events = NewEvents()
 	}
-	s := &Server{cfg: cfg, boot: bootID(), seed: maphash.MakeSeed(), closing: closeTimeout, guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log)}
+	s := &Server{cfg: cfg, boot: bootID(), seed: maphash.MakeSeed(), closing: closeTimeout, guard: newGuard(cfg.Hosts, cfg.Anonymous, cfg.Log), glance: newGlances()}
 	s.users, s.sessions, s.plainLogin = newUsers(cfg.Users, cfg.Log), newSessions(), newPlainLogin()
 	s.routes = append(s.endpoints(), s.metricsEndpoints()...)
 	return s
