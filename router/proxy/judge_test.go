@@ -142,8 +142,9 @@ func TestEveryWayOutEndsTheTicket(t *testing.T) {
 	answers := func(status int) string {
 		return serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 	}
-	g := newGate()
+	g, nobody := newGate(), newGate()
 	defer close(g.finish)
+	defer close(nobody.finish)
 	silent := serveHTTP(t, g.serve)
 	for _, tt := range []struct {
 		name    string
@@ -160,7 +161,7 @@ func TestEveryWayOutEndsTheTicket(t *testing.T) {
 			want: route.Outcome{Kind: route.KindConnectionRefused, Transport: true, Void: true}},
 		{name: "local fault", backend: "127.0.0.1:1", change: dialing(syscall.EMFILE), want: route.Outcome{Kind: route.KindLocalError, Transport: true, Void: true}},
 		{name: "blocked target", backend: "169.254.169.254:80", want: route.Outcome{Kind: route.KindProbeBlocked, Transport: true, Void: true}},
-		{name: "timeout", backend: silent, option: func(e *route.Entrypoint) { e.Options.BackendTimeout = 20 * time.Millisecond },
+		{name: "timeout", backend: serveHTTP(t, nobody.serve), option: func(e *route.Entrypoint) { e.Options.BackendTimeout = 20 * time.Millisecond },
 			want: route.Outcome{Kind: route.KindTimeout, Transport: true}},
 		{name: "client leaves", backend: silent, drive: leaveAfter(g, "GET"), want: route.Outcome{Void: true}},
 		{name: "client leaves in its body", backend: silent, drive: leaveAfter(g, "PUT"), want: route.Outcome{Void: true}},
@@ -465,13 +466,12 @@ func TestChoiceEndsForEveryMixture(t *testing.T) {
 			matched.Entrypoint.Options.LoadBalancer = algo
 			f := delivery{x: x, r: matched, tried: append([]*route.Placement(nil), tried...)}
 			reason := f.take()
-			got := route.Reason("")
 			if f.call != nil {
 				p := f.admission.member.Placement
-				if !free[p] && !(len(rot.Fallback) > 0 && p == placements[0]) {
+				if !free[p] && (len(rot.Fallback) == 0 || p != placements[0]) {
 					t.Fatalf("mixture %d, %s: took %s", mixture, algo, p.Backend.ID)
 				}
-			} else if got = reason; got == route.ReasonNone || len(free) > 0 {
+			} else if reason == route.ReasonNone || len(free) > 0 {
 				t.Fatalf("mixture %d, %s: nothing taken, %q", mixture, algo, reason)
 			}
 			f.done()
