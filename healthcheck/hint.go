@@ -97,6 +97,9 @@ func protocolHint(c clue, check *route.Check) string {
 	case clueGRPCService:
 		return "correct healthCheck.grpcService, or remove it to ask for the server as a whole"
 	case clueOtherProtocol:
+		if check.Type != route.ProbeHTTP {
+			return "the port belongs to another service: correct port or healthCheck.port, or set healthCheck.type=tcp"
+		}
 		return "the port belongs to another service: correct port or healthCheck.port, or remove healthCheck.path to probe by TCP"
 	default:
 		return ""
