@@ -58,8 +58,8 @@ func (f *delivery) queue(held *stay) route.Reason {
 	}
 }
 
-// take is begin without waiting. A backend that left between its pick and its call is
-// picked anew. The breaker is asked last, so that its trial is never held by a request
+// take is begin without waiting. Where a backend left, or was taken out by its operator,
+// between its pick and its call, another one is picked. The breaker is asked last, so that its trial is never held by a request
 // that finds no backend.
 func (f *delivery) take() route.Reason {
 	timeout := f.r.Entrypoint.Options.BackendTimeout
@@ -76,7 +76,11 @@ func (f *delivery) take() route.Reason {
 		target := f.admission.member.Placement
 		if up, isOurs := target.Upstream.(*upstream); isOurs {
 			if f.call = up.begin(f.x, timeout, f.body); f.call != nil {
-				return route.ReasonNone
+				if f.stillServes(target) {
+					return route.ReasonNone
+				}
+				f.call.end()
+				f.call = nil
 			}
 		}
 		gone = append(gone, target)
@@ -84,6 +88,22 @@ func (f *delivery) take() route.Reason {
 	}
 	f.rot = f.r.Cell.Load()
 	return cmp.Or(f.rot.Reason, route.ReasonLeaving)
+}
+
+// stillServes reports whether a rotation that was published since the pick has the
+// target, too.
+func (f *delivery) stillServes(target *route.Placement) bool {
+	now := f.r.Cell.Load()
+	if now == f.rot {
+		return true
+	}
+	key := target.Key()
+	return has(now.Members, key) || has(now.Fallback, key) || target.Sticky != "" && target.Sticky == f.cookie && has(now.Sticky, key)
+}
+
+// has reports whether a placement is among members.
+func has(set []route.Member, key route.PlacementKey) bool {
+	return slices.ContainsFunc(set, func(m route.Member) bool { return m.Placement.Key() == key })
 }
 
 // enter asks the circuit breaker.

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"slices"
 	"time"
 
 	"fairlead/router/route"
@@ -177,11 +176,7 @@ func (f *delivery) leaves(held *stay) bool {
 // left reports whether the backend that was contacted has left the rotation since.
 func (f *delivery) left() bool {
 	now, key := f.r.Cell.Load(), f.target.Key()
-	if now == f.rot {
-		return false
-	}
-	is := func(m route.Member) bool { return m.Placement.Key() == key }
-	return !slices.ContainsFunc(now.Members, is) && !slices.ContainsFunc(now.Fallback, is) && !slices.ContainsFunc(now.Sticky, is)
+	return now != f.rot && !has(now.Members, key) && !has(now.Fallback, key) && !has(now.Sticky, key)
 }
 
 // mayLeave reports whether a failed dial can be the first sign of a stop.

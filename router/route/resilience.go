@@ -74,7 +74,7 @@ type RetryOn uint8
 // Failures that may be tried again.
 const (
 	RetryConnect RetryOn = 1 << iota // nothing was sent
-	RetryTimeout                     // no response head in time
+	RetryTimeout                     // no connection, or no response head, in time
 	Retry502
 	Retry503
 	Retry504
