@@ -96,14 +96,14 @@ func scheme(t *testing.T, ctx context.Context, name string) {
 }
 
 // serve is the admin listener with the dashboard of a viewer, as the router wires it.
-func serve(t *testing.T, viewer router.Viewer, change func(*Config)) *httptest.Server {
+func serve(t *testing.T, viewer router.Viewer, change func(*Config), users ...api.User) *httptest.Server {
 	t.Helper()
 	cfg := Config{Viewer: viewer, Log: zerolog.Nop(), Version: "1.4.0", Started: time.Now().Add(-26 * time.Hour), Explain: meaning}
 	if change != nil {
 		change(&cfg)
 	}
 	d := New(cfg)
-	s := api.New(api.Config{Viewer: viewer, Log: zerolog.Nop(), Version: cfg.Version, Dashboard: d, LoginPage: d.ServeLogin})
+	s := api.New(api.Config{Viewer: viewer, Log: zerolog.Nop(), Version: cfg.Version, Dashboard: d, LoginPage: d.ServeLogin, Users: users})
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
 	return server

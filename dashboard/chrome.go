@@ -26,9 +26,9 @@ type chrome struct {
 	Session bool   // it can be ended
 	// Operates is set when the caller may give orders about backends.
 	Operates bool
-	Version string
-	Rev     uint64
-	Census  census
+	Version  string
+	Rev      uint64
+	Census   census
 	// Taken is when the page was made.
 	Taken moment
 }
@@ -64,6 +64,7 @@ type census struct {
 	Ejected     int // on trial, too
 	Ordered     int // draining or in maintenance
 	Circuits    int // open circuit breakers
+	Tripped     int // those of entrypoints that are well otherwise
 	Shadowed    int
 	Errors      int // diagnostics
 	Warnings    int
@@ -75,7 +76,7 @@ type census struct {
 func (c census) Broken() int { return c.States[route.EntrypointDown] + c.States[route.EntrypointPanic] }
 
 // Degraded are those that do not serve as they should.
-func (c census) Degraded() int { return c.Broken() + c.States[route.EntrypointPartial] }
+func (c census) Degraded() int { return c.Broken() + c.States[route.EntrypointPartial] + c.Tripped }
 
 // Down, Panic and Partial are there for templates.
 func (c census) Down() int    { return c.States[route.EntrypointDown] }
@@ -137,7 +138,7 @@ func navigation(c *census, banners int) []navItem {
 	}
 	badge(pageEntrypoints, c.States[route.EntrypointPartial], levelWatch)
 	if c.Broken()+c.Circuits > 0 {
-		badge(pageEntrypoints, c.Degraded()+c.Circuits, levelAlarm)
+		badge(pageEntrypoints, c.Degraded(), levelAlarm)
 	}
 	badge(pageHealth, c.Unhealthy, levelAlarm)
 	badge(pageDiagnostics, c.Warnings, levelWatch)
@@ -195,8 +196,11 @@ func (q *request) census() census {
 func (c *census) add(e *router.EntrypointView) {
 	state, _, _ := verdictOf(e)
 	c.States[state]++
-	if b := e.Health.Breaker; b != nil && b.State == route.PhaseOpen {
+	if isTripped(e) {
 		c.Circuits++
+		if state != route.EntrypointPanic && state != route.EntrypointPartial {
+			c.Tripped++
+		}
 	}
 	h := &e.Health
 	c.Backends += h.Total

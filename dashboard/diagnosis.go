@@ -81,6 +81,10 @@ func (q *request) diagnose(p *paper, v *router.EntrypointView) {
 	p.line("%s: %s%s", e.ID, strings.ToUpper(pr.Mark.Word), sinceText(pr.Since))
 	p.known("  Takes: ", strings.Join(e.Config.Hostnames, ", ")+pathText(v.Entrypoint.Match.Path))
 	p.known("  From: ", sourceText(&e))
+	if c := pr.Circuit; c != nil {
+		p.line("  %s: %s", c.Mark.Word, c.Text)
+		p.known("  Next trial: ", c.Retry.Full)
+	}
 	p.known("  ", pr.Explain)
 	for _, fact := range pr.Evidence {
 		p.line("  %s", fact)
@@ -116,12 +120,24 @@ func (q *request) diagnoseBackend(p *paper, b backend) {
 	}
 	p.line("  - %s: %s, %s (%s)%s", name, b.Mark.Word, rotation, b.Reason, sinceText(b.Since))
 	p.known("      ", b.Explain)
+	for _, f := range b.Facts {
+		text := f.Text
+		if f.At.Known() {
+			text += "; " + f.Lead + " at " + f.At.Full
+		}
+		p.line("      %s: %s", f.Name, text)
+	}
+	for _, f := range b.Flags {
+		p.line("      Now: %s", f.Word)
+	}
+	p.known("      Doubt the check: ", b.Suspect)
 	p.known("      Check: ", b.Check)
+	p.known("      Passes with: ", b.Passes)
 	p.known("      Probes: ", b.Strip.Words)
 	p.known("      Image: ", b.Image)
 	const most = 5
 	for _, t := range b.History[:min(most, len(b.History))] {
-		p.line("      %s  %s -> %s (%s) %s", t.At.Full, t.From.Word, t.To.Word, t.Cause, t.Message)
+		p.line("      %s  %s -> %s (%s) %s", t.At.Full, t.From.Word, t.To.Word, t.Cause, t.Message+t.By())
 	}
 }
 

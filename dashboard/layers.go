@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"fairlead/router"
 	"fairlead/router/route"
@@ -11,7 +12,8 @@ import (
 // order is what an operator said about a backend, and not about its health.
 type order struct {
 	Mark    mark
-	Does    string // "drained", "put into maintenance"
+	Does    string // "drained it", "put it into maintenance"
+	Was     string // the same of nobody in particular
 	Actor   string
 	Words   string
 	Since   moment
@@ -25,13 +27,16 @@ func (q *request) orderOf(h *route.BackendHealth) *order {
 	o := &order{Actor: a.Actor, Words: a.Reason, Since: momentOf(a.Since, q.now), Ends: momentOf(a.ExpiresAt, q.now), Service: a.Scope == route.ScopeService}
 	switch a.State {
 	case route.AdminDrain:
-		o.Mark, o.Does = markOf(route.StateDraining), "drained"
+		o.Mark, o.Does = markOf(route.StateDraining), "drained it"
 	case route.AdminMaintenance:
-		o.Mark, o.Does = markOf(route.StateMaintenance), "put into maintenance"
+		o.Mark, o.Does = markOf(route.StateMaintenance), "put it into maintenance"
 	case route.AdminReady:
 		return nil
 	default:
 		return nil
+	}
+	if o.Was = "It was drained"; a.State == route.AdminMaintenance {
+		o.Was = "It was put into maintenance"
 	}
 	return o
 }
@@ -173,6 +178,7 @@ func flagsOf(h *route.BackendHealth) []mark {
 type circuit struct {
 	Mark  mark
 	Text  string
+	Since moment // not known when its history is gone
 	Retry moment
 }
 
@@ -182,7 +188,7 @@ func (q *request) circuitOf(v *router.EntrypointView) *circuit {
 	if b == nil {
 		return nil
 	}
-	c := &circuit{Mark: markOf(b.State), Retry: momentOf(b.RetryAt, q.now)}
+	c := &circuit{Mark: markOf(b.State), Since: momentOf(phaseSince(v.Health.History, b.State), q.now), Retry: momentOf(b.RetryAt, q.now)}
 	failed := shareText(b.FailureRatio) + " of the last " + countOf(b.Samples, "request") + " failed"
 	switch b.State {
 	case route.PhaseOpen:
@@ -195,6 +201,24 @@ func (q *request) circuitOf(v *router.EntrypointView) *circuit {
 		}
 	}
 	return c
+}
+
+// phaseSince is when a breaker came into its phase, by the history of its entrypoint;
+// zero when that is not in it.
+func phaseSince(history []route.Transition, phase route.PassivePhase) time.Time {
+	for i := len(history) - 1; i >= 0; i-- {
+		if t := &history[i]; t.Backend == "" && t.To == string(phase) {
+			return t.At
+		}
+	}
+	return time.Time{}
+}
+
+// isTripped reports whether a breaker refuses every request of an entrypoint that would
+// be served otherwise.
+func isTripped(v *router.EntrypointView) bool {
+	state, _, _ := verdictOf(v)
+	return v.Health.Breaker != nil && v.Health.Breaker.State == route.PhaseOpen && state != route.EntrypointDown
 }
 
 // Loud reports whether the breaker refuses anything.
@@ -211,7 +235,7 @@ func notesOf(v *router.EntrypointView) []mark {
 		}
 	}
 	var list []mark
-	if b := v.Health.Breaker; b != nil && b.State != route.PhaseClosed {
+	if b := v.Health.Breaker; b != nil && b.State != route.PhaseClosed && !isTripped(v) {
 		list = append(list, markOf(b.State))
 	}
 	for _, m := range []mark{

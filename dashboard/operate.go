@@ -28,9 +28,9 @@ type operateData struct {
 	Form       operateForm
 	// Problem is why nothing was done, "" when nothing was asked for yet.
 	Problem string
-	// Forceable is set when the problem is that nothing would be left.
-	Forceable bool
-	Report    *probeReport
+	// Force is what to agree to when the problem is that nothing would be left, "" otherwise.
+	Force  string
+	Report *probeReport
 }
 
 // effect is one sentence about what will happen.
@@ -54,7 +54,9 @@ type operateForm struct {
 const (
 	formLimit   = 8 << 10 // bytes
 	mostReason  = 200     // letters
-	partsOfForm = 5       // entrypoints/{id}/backends/{bid}/{name}
+	leastFor    = time.Second
+	mostFor     = 365 * 24 * time.Hour
+	partsOfForm = 5 // entrypoints/{id}/backends/{bid}/{name}
 )
 
 // isOperation reports whether a path is one of those that take a form.
@@ -108,11 +110,11 @@ func (f *operateForm) choices(h *route.BackendHealth, name string) {
 	}
 	this := "this backend"
 	if h.Backend.Container != nil {
-		this = "this container, until it is restarted or replaced"
+		this = "this container, until it restarts"
 	}
 	f.Scopes = []option{
 		{Value: string(route.ScopeBackend), Label: this, Chosen: f.Scope == string(route.ScopeBackend)},
-		{Value: string(route.ScopeService), Label: "every backend of the entrypoint, later ones too", Chosen: f.Scope == string(route.ScopeService)},
+		{Value: string(route.ScopeService), Label: "every backend, later ones too", Chosen: f.Scope == string(route.ScopeService)},
 	}
 }
 
@@ -146,8 +148,8 @@ func (q *request) carryOut(t target, data operateData) answer {
 	o := route.Order{Action: route.OrderAction(data.Act.Name), Actor: me.Name, Reason: data.Form.Reason, Scope: route.OrderScope(data.Form.Scope), Force: data.Form.Force}
 	if data.Form.For != "" {
 		var err error
-		if o.For, err = time.ParseDuration(data.Form.For); err != nil || o.For <= 0 {
-			return q.refused(data, "The time is no duration: write 30m or 1h30m.", http.StatusUnprocessableEntity)
+		if o.For, err = time.ParseDuration(data.Form.For); err != nil || o.For < leastFor || o.For > mostFor {
+			return q.refused(data, "The time is no duration from 1s to a year: write 30m or 1h30m.", http.StatusUnprocessableEntity)
 		}
 	}
 	if err := q.d.cfg.Operator.Order(e.ID, h.Backend.ID, o); err != nil {
@@ -215,7 +217,10 @@ func (q *request) failed(data operateData, err error) answer {
 	case route.OrderTooOften:
 		status = http.StatusTooManyRequests
 	case route.OrderWouldEmpty:
-		data.Forceable, data.Form.Force = true, false
+		data.Force = "Do it although nothing is left to serve: clients get errors until a backend is ready again"
+		if data.Act.Name == string(route.OrderEject) {
+			data.Force = "Do it although no verified backend is left: clients get those that are not"
+		}
 	case route.OrderImpossible:
 	}
 	return q.refused(data, sentence(refusal.Message), status)

@@ -276,11 +276,10 @@ func TestActionsFitTheState(t *testing.T) {
 	}
 }
 
-// TestProbeNowShowsWhatItSaw: phases, status, certificate and hint, and no value.
-func TestProbeNowShowsWhatItSaw(t *testing.T) {
-	now := time.Now()
-	k := newDesk(layersView(now))
-	k.report = route.ProbeReport{
+// expiredReport is a probe that met an expired certificate with hostile names, and
+// secrets in its request line.
+func expiredReport(now time.Time) route.ProbeReport {
+	return route.ProbeReport{
 		Address: "172.20.0.9:8443", Hint: "renew the backend's certificate - look at <script>",
 		Result: route.ProbeResult{At: now, Kind: route.KindTLSFailure, Message: "the certificate has expired", Remote: "172.20.0.9:8443", Duration: 12 * time.Millisecond,
 			Phases: route.Phases{DNS: -1, Connect: 400 * time.Microsecond, TLS: 11 * time.Millisecond, FirstByte: -1, Body: -1}},
@@ -289,6 +288,13 @@ func TestProbeNowShowsWhatItSaw(t *testing.T) {
 			Certificate: &route.ProbeCertificate{Subject: "CN=<b>pay</b>", Issuer: "CN=Test CA", Names: []string{"pay.example.com"}, NotAfter: now.Add(-time.Hour), Version: "TLS 1.3", Protocol: "h2"},
 		},
 	}
+}
+
+// TestProbeNowShowsWhatItSaw: phases, status, certificate and hint, and no value.
+func TestProbeNowShowsWhatItSaw(t *testing.T) {
+	now := time.Now()
+	k := newDesk(layersView(now))
+	k.report = expiredReport(now)
 	page := k.page("http_auth", k.in("http_auth", route.StateUp), "probe")
 	wants(t, k.as("anna", page, nil).Body.String(), "One probe is sent now", `name="count"`)
 	w := k.as("anna", page, url.Values{"count": {"yes"}})

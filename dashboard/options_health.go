@@ -12,16 +12,16 @@ import (
 func rotates(r *rows, e *route.Entrypoint) {
 	o := &e.Options
 	if o.PanicThreshold > 0 {
-		r.add("All serve when fewer", strconv.Itoa(o.PanicThreshold)+" % are verified", "panicthreshold")
+		r.add("Panic threshold", "all serve when fewer than "+strconv.Itoa(o.PanicThreshold)+" % are verified", "panicthreshold")
 	}
 	if o.NoBackendStatus != route.DefaultNoBackendStatus && o.NoBackendStatus != 0 {
 		r.add("When nothing serves", "status "+strconv.Itoa(o.NoBackendStatus), "nobackendstatus")
 	}
 	if o.OnDown != route.OnDownIdle {
-		r.add("Connections of one that fails", "onDown="+string(o.OnDown), "ondown")
+		r.add("When one fails", "onDown="+string(o.OnDown), "ondown")
 	}
 	if o.Sticky.On {
-		r.add("Clients stay on a backend", "by a cookie", "sticky", "sticky.cookie")
+		r.add("Sticky sessions", "by a cookie", "sticky", "sticky.cookie")
 	}
 	if b := firstBackend(e); b.MaxConnections > 0 {
 		r.add("Requests at once", fmt.Sprintf("%d for each backend; %d more wait up to %s", b.MaxConnections, o.Queue.Size, duration(o.Queue.Timeout)), "maxconnections", "maxconnections.queue")
@@ -53,7 +53,7 @@ func judges(e *route.Entrypoint, o origins) []optionRow {
 	}
 	r.add("Ejected for", duration(p.EjectionTime)+", then longer, up to "+duration(p.MaxEjectionTime), "passive.ejectiontime", "passive.maxejectiontime")
 	r.add("Ejected at most", strconv.Itoa(p.MaxEjectionPercent)+" % of the backends", "passive.maxejectionpercent")
-	r.add("Back", returnText(p.Recovery, p.Trials), "passive.recovery", "passive.trials")
+	r.add("Comes back", returnText(p.Recovery, p.Trials), "passive.recovery", "passive.trials")
 	if !p.KeepServing {
 		r.add("When all are ejected", "nothing serves", "passive.panic")
 	}

@@ -73,7 +73,7 @@ func (q *request) verdict(data *overviewData, troubles []found) verdict {
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{c.Down(), "down"}, {c.Panic(), "in panic"}, {c.Partial(), "partial"}} {
+	}{{c.Down(), "down"}, {c.Circuits, "with an open circuit"}, {c.Panic(), "in panic"}, {c.Partial(), "partial"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", grouped(part.n), part.word))
 		}
@@ -82,6 +82,8 @@ func (q *request) verdict(data *overviewData, troubles []found) verdict {
 	switch {
 	case c.Down() > 0:
 		v.Mark = markOf(route.EntrypointDown)
+	case c.Circuits > 0:
+		v.Mark = markOf(route.PhaseOpen)
 	case c.Panic() > 0:
 		v.Mark = markOf(route.EntrypointPanic)
 	}

@@ -64,7 +64,7 @@ func (q *request) entryOf(v *router.EntrypointView) entry {
 	state, _, _ := verdictOf(v)
 	out := entry{
 		Root: q.root, ID: e.ID, Name: e.Name, Project: otherThan(e.Name, e.Project), Source: e.Source, Protocol: string(e.Protocol), Mark: markOf(state),
-		Since: momentOf(v.Health.Since, q.now), InRotation: v.Health.InRotation, Total: v.Health.Total,
+		Since: momentOf(v.Health.Since, q.now), InRotation: servingOf(&v.Health), Total: v.Health.Total,
 		Shadowed: v.ShadowedBy, Stale: v.Stale, Traffic: q.figuresOf(e.ID), Notes: notesOf(v),
 	}
 	for _, d := range v.Diagnostics {
@@ -83,7 +83,23 @@ func (q *request) entryOf(v *router.EntrypointView) entry {
 		out.Targets = append(out.Targets, e.Match.Hosts[i].Text+pathText(e.Match.Path))
 	}
 	out.segments(v.Health.Backends)
+	if isTripped(v) {
+		c := q.circuitOf(v)
+		out.Mark, out.Since = c.Mark, c.Since
+	}
 	return out
+}
+
+// servingOf counts the backends that take requests now: full ones are in rotation by
+// their health, and take none.
+func servingOf(h *route.EntrypointHealth) int {
+	n := h.InRotation
+	for i := range h.Backends {
+		if b := &h.Backends[i]; b.InRotation && isFull(b) {
+			n--
+		}
+	}
+	return n
 }
 
 // otherThan is the project unless the service has its name: then it says nothing new.
@@ -146,7 +162,7 @@ const (
 
 func problemRank(v *router.EntrypointView) (int, bool) {
 	state, _, _ := verdictOf(v)
-	if b := v.Health.Breaker; b != nil && b.State == route.PhaseOpen && state != route.EntrypointDown {
+	if isTripped(v) {
 		return rankCircuit, true
 	}
 	switch state {
@@ -166,9 +182,6 @@ func (q *request) problem(v *router.EntrypointView) problem {
 	p := problem{entry: q.entryOf(v), Explain: e.Health.Explain, Todo: todo(&e), Code: text(e.Health.Code)}
 	if c := q.circuitOf(v); c.Loud() {
 		p.Circuit = c
-		if p.Mark.State != string(route.EntrypointDown) {
-			p.Mark = c.Mark
-		}
 	}
 	p.suspect(&e)
 	for _, a := range e.Absent {

@@ -79,7 +79,9 @@ func (idle) Retire(route.Drain)                         {}
 func (idle) CloseTunnels()                              {}
 func (idle) Reinstate()                                 {}
 
-func newRig(t *testing.T) *rig {
+// newRig is a rig that everybody may read, or one with users, whose administrators may
+// give orders to the engine.
+func newRig(t *testing.T, users ...api.User) *rig {
 	t.Helper()
 	r := &rig{t: t, snapshots: make(chan route.Snapshot)}
 	events := api.NewEvents()
@@ -90,8 +92,8 @@ func newRig(t *testing.T) *rig {
 		Health: engine, Upstreams: idle{}, Log: zerolog.Nop(), Changed: events.Changed,
 		Providers: []route.ProviderStatus{{Name: "docker", Enabled: true, Configured: true, Phase: route.PhasePending}},
 	})
-	d := New(Config{Viewer: r.controller, Log: zerolog.Nop(), Version: "1.4.0", Started: time.Now()})
-	handler := api.New(api.Config{Viewer: r.controller, Log: zerolog.Nop(), Version: "1.4.0", Dashboard: d, Events: events}).Handler()
+	d := New(Config{Viewer: r.controller, Log: zerolog.Nop(), Version: "1.4.0", Started: time.Now(), Operator: engine})
+	handler := api.New(api.Config{Viewer: r.controller, Log: zerolog.Nop(), Version: "1.4.0", Dashboard: d, Events: events, Users: users, LoginPage: d.ServeLogin}).Handler()
 	r.served.Store(&handler)
 	r.admin = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if h := r.served.Load(); h != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"fairlead/router"
+	"fairlead/router/route"
 )
 
 // screenshots is where make screenshots puts the pictures.
@@ -57,11 +58,63 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
+// TestScreenshotsOfAdministrators takes those of what only they see, and of every layer.
+func TestScreenshotsOfAdministrators(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("pictures are taken by make screenshots")
+	}
+	ctx := newBrowser(t)
+	now := time.Now()
+	v := layersView(now)
+	k := newDesk(v)
+	k.report = expiredReport(now)
+	server := serve(t, still{v}, func(c *Config) { c.Operator, c.Series = &k.clerk, series{now: now} }, staff()...)
+	enter(t, ctx, server.URL, "anna")
+	for name, page := range map[string]string{
+		"overview": "", "entrypoints": "entrypoints", "health": "health", "ordered": "entrypoints/http_auth", "ejected": "entrypoints/http_payments", "circuit": "entrypoints/http_search",
+		"full": "entrypoints/http_media", "doubted": "entrypoints/http_report", "grpc": "entrypoints/http_ledger", "drain-page": k.page("http_auth", k.in("http_auth", "up"), "drain"),
+	} {
+		for _, look := range []string{"light", "dark", "phone"} {
+			shoot(t, ctx, server.URL+"/dashboard/"+page, look, "admin-"+name+"-"+look)
+		}
+	}
+	for _, name := range []string{"drain", "probe", "refused"} {
+		for _, look := range []string{"light", "dark", "phone"} {
+			k.err = nil
+			shootWindow(t, ctx, k, server.URL+"/dashboard/entrypoints/http_payments", name, look)
+		}
+	}
+}
+
+// shootWindow takes a picture of the window of an operation, before or after it.
+func shootWindow(t *testing.T, ctx context.Context, k *desk, url, name, look string) {
+	t.Helper()
+	shoot(t, ctx, url, look, "admin-window")
+	operation, after := name, ""
+	switch name {
+	case "probe":
+		after = ".report"
+	case "refused":
+		operation, after = "maintenance", "[name=force]"
+		k.err = &route.OrderError{Code: route.OrderWouldEmpty, Message: "maintenance would leave http_payments without a backend that may serve (it has no other), so clients would get 503; force it if that is meant"}
+	}
+	do(t, ctx, chromedp.Click(`article[data-level=calm] a[href$="/`+operation+`"]`))
+	eventually(t, ctx, 20*time.Second, `document.querySelector('#operator[open] form')`)
+	if after != "" {
+		do(t, ctx, chromedp.Click("#operator button[type=submit]"))
+		eventually(t, ctx, 20*time.Second, `document.querySelector('#operator `+after+`')`)
+	}
+	save(t, ctx, "admin-"+name+"-"+look, chromedp.CaptureScreenshot())
+	if kept, ok := shown()["admin-"+name+"-"+look]; ok {
+		save(t, ctx, kept, chromedp.CaptureScreenshot())
+	}
+}
+
 // shown are the pictures that the documentation shows: as much as a screen holds.
 func shown() map[string]string {
 	return map[string]string{
 		"broken-overview-light": "dashboard-overview-light", "broken-overview-dark": "dashboard-overview-dark", "broken-overview-phone": "dashboard-phone",
-		"broken-entrypoint-light": "dashboard-entrypoint",
+		"broken-entrypoint-light": "dashboard-entrypoint", "admin-drain-light": "dashboard-drain",
 	}
 }
 

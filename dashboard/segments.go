@@ -53,7 +53,7 @@ func (e *entry) segments(all []route.BackendHealth) {
 		order = order[:mostSegments]
 	}
 	for i, h := range order {
-		e.Segments = append(e.Segments, segment{Mark: markOf(h.State), Flag: flagOf(h), In: h.InRotation, Name: nameOf(&h.Backend), X: i * segmentWidth})
+		e.Segments = append(e.Segments, segment{Mark: markOf(h.State), Flag: flagOf(h), In: h.InRotation && !isFull(h), Name: nameOf(&h.Backend), X: i * segmentWidth})
 	}
 }
 

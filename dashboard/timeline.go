@@ -24,6 +24,14 @@ type transition struct {
 	Actor, Words string
 }
 
+// By is who ordered it and why, in plain words, "" for changes without a person.
+func (t transition) By() string {
+	if t.Actor == "" || t.Words == "" {
+		return t.Actor
+	}
+	return t.Actor + ": " + t.Words
+}
+
 // event is a transition with what it happened to.
 type event struct {
 	t    *route.Transition
@@ -98,8 +106,8 @@ func (q *request) transitionsOf(events []event) []transition {
 			Cause: words(e.t.Cause), Message: e.t.Message, InRotation: e.t.InRotation, Same: e.t.From == e.t.To,
 			Actor: e.t.Actor, Words: e.t.Reason,
 		}
-		if list[i].To.Level == levelCalm {
-			list[i].Message = "" // that a probe passed says the state already
+		if list[i].To.Level == levelCalm || list[i].Actor != "" {
+			list[i].Message = "" // that a probe passed says the state already, and so do those who gave an order
 		}
 	}
 	return list

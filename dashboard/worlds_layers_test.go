@@ -26,10 +26,10 @@ func (s *service) order(i int, state route.AdminState, actor, reason string, sin
 		h.Admin.ExpiresAt = w.now.Add(ends)
 	}
 	h.State, h.RotationReason, h.Kind, h.Message = route.StateDraining, route.OutDraining, route.KindAdminDrain, "drained by "+actor
-	h.Explain = "Out of rotation: drained by " + actor + "; what is in flight may finish."
+	h.Explain = "Out of rotation: drained by " + actor + " since " + clock(w.ago(since)) + " (" + reason + "). What is in flight goes on. The command fairlead ready " + s.e.ID + " " + h.Backend.ID + " brings it back."
 	if state == route.AdminMaintenance {
-		h.State, h.RotationReason, h.Kind, h.Message = route.StateMaintenance, route.OutMaintenance, route.KindAdminMaintenance, "put into maintenance by "+actor
-		h.Explain = "Out of rotation: put into maintenance by " + actor + "; it is not probed."
+		h.State, h.RotationReason, h.Kind, h.Message = route.StateMaintenance, route.OutMaintenance, route.KindAdminMaintenance, "in maintenance by "+actor
+		h.Explain = "Out of rotation: in maintenance by " + actor + " since " + clock(w.ago(since)) + " (" + reason + "). It is not probed meanwhile. The order ends at " + clock(h.Admin.ExpiresAt) + "; fairlead ready " + s.e.ID + " " + h.Backend.ID + " ends it now."
 		h.NextCheckAt = time.Time{}
 	}
 	h.InRotation, h.EffectiveWeight, h.Source, h.Since = false, 0, "admin", w.ago(since)
