@@ -37,6 +37,10 @@ func VerdictOf(v *router.EntrypointView) (route.EntrypointState, route.Reason, s
 	return verdict(v)
 }
 
+// TransitionOf maps a change of health as GET /events tells it, under the transition's
+// own rev.
+func TransitionOf(t *route.Transition) EventTransition { return *newEventTransition(t.Rev, t) }
+
 // Filter narrows entrypoints by the parameters q, state, source, protocol and tls of
 // GET /entrypoints. It is safe for concurrent use.
 type Filter struct{ f *filter }

@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"api":                        {"router", "router/route"},
 	"api/metrics":                {"api", "router", "router/route"},
 	"api/client":                 {"api", "router", "router/route"},
+	"api/webhook":                {"api", "router/route"},
 	"dashboard":                  {"api", "router", "router/route"},
 	"cmd/fairlead":               {"cmd/internal/..."},
 	"cmd/internal/...":           {"..."},

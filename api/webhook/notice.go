@@ -1,0 +1,172 @@
+package webhook
+
+import (
+	"strings"
+
+	"fairlead/api"
+	"fairlead/router/route"
+)
+
+// Level is how grave a notice is.
+type Level string
+
+// Levels: warn is what gets worse, info the way back and what operators do.
+const (
+	Info Level = "info"
+	Warn Level = "warn"
+)
+
+// What a notice is about.
+const (
+	EventDown          = "down" // by a probe, or by Docker's word
+	EventUp            = "up"
+	EventEjected       = "ejected"
+	EventReadmitted    = "readmitted"
+	EventPanicStarted  = "panic_started"
+	EventPanicEnded    = "panic_ended"
+	EventBreakerOpened = "breaker_opened"
+	EventBreakerClosed = "breaker_closed"
+	EventDrain         = "drain"
+	EventMaintenance   = "maintenance"
+	EventReady         = "ready" // the operator's order is over
+)
+
+// Notice is the body of a POST: a transition as GET /events tells it, with words for
+// people.
+type Notice struct {
+	api.EventTransition
+
+	Event string `json:"event"`
+	Level Level  `json:"level"` // info, warn
+	// Text is one sentence for a chat.
+	Text string `json:"text"`
+	// Explain is why the backend, or the entrypoint, is where it is; null when that has
+	// changed again meanwhile.
+	Explain *string `json:"explain"`
+}
+
+// classify says what a transition is for a receiver; "" is nothing worth a notice.
+func classify(t *route.Transition) (event string, level Level) {
+	switch {
+	case t.Debug, t.From == t.To:
+		return "", Info
+	case t.Backend == "":
+		return classifyEntrypoint(t)
+	}
+	switch route.State(t.To) {
+	case route.StateDown, route.StateGated:
+		return EventDown, Warn
+	case route.StateEjected:
+		return EventEjected, Warn
+	case route.StateDraining:
+		return EventDrain, Info
+	case route.StateMaintenance:
+		return EventMaintenance, Info
+	case route.StateTrial, route.StateLeaving, route.StatePending, route.StateUnchecked, route.StateUp:
+	}
+	switch from := route.State(t.From); {
+	case from == route.StateDraining, from == route.StateMaintenance:
+		return EventReady, Info
+	case route.State(t.To) != route.StateUp:
+		return "", Info
+	case from == route.StateEjected, from == route.StateTrial:
+		return EventReadmitted, Info
+	}
+	return EventUp, Info
+}
+
+func classifyEntrypoint(t *route.Transition) (event string, level Level) {
+	switch {
+	case t.To == string(route.EntrypointPanic):
+		return EventPanicStarted, Warn
+	case t.From == string(route.EntrypointPanic):
+		return EventPanicEnded, Info
+	case t.To == string(route.PhaseOpen):
+		return EventBreakerOpened, Warn
+	case t.To == string(route.PhaseClosed):
+		return EventBreakerClosed, Info
+	}
+	return "", Info
+}
+
+// place names a backend over restarts: by its container where it has one.
+func place(t *route.Transition) string {
+	if t.Container != "" {
+		return t.Entrypoint + "\n" + t.Container
+	}
+	return t.Entrypoint + "\n" + t.Address
+}
+
+// sentence is what a person reads in a chat.
+func sentence(event string, t *route.Transition) string {
+	var s strings.Builder
+	s.WriteString(t.Entrypoint)
+	if t.Backend != "" {
+		s.WriteString(": " + subject(t))
+	}
+	s.WriteString(" " + predicate(event))
+	if by := order(t); by != "" {
+		s.WriteString(" " + by)
+	}
+	if event == EventReady && t.To != string(route.StateUp) {
+		s.WriteString(", and its state is " + t.To)
+	}
+	if t.Message != "" && t.Actor == "" {
+		s.WriteString(": " + strings.TrimRight(t.Message, "."))
+	}
+	if t.Backend != "" && !t.InRotation && event != EventDrain && event != EventMaintenance {
+		s.WriteString("; it gets no requests")
+	}
+	if t.Backend != "" && t.InRotation && (event == EventDown || event == EventEjected) {
+		s.WriteString("; it still gets requests, because nothing better is left")
+	}
+	s.WriteString(".")
+	return s.String()
+}
+
+func subject(t *route.Transition) string {
+	switch {
+	case t.Container != "" && t.Address != "":
+		return t.Container + " (" + t.Address + ")"
+	case t.Address != "":
+		return t.Address
+	}
+	return t.Backend
+}
+
+func predicate(event string) string {
+	switch event {
+	case EventDown:
+		return "is down"
+	case EventUp:
+		return "is up again"
+	case EventEjected:
+		return "was ejected"
+	case EventReadmitted:
+		return "was readmitted"
+	case EventPanicStarted:
+		return "is in panic"
+	case EventPanicEnded:
+		return "is out of panic"
+	case EventBreakerOpened:
+		return "is closed by its circuit breaker"
+	case EventBreakerClosed:
+		return "is open again: the circuit breaker lets requests through"
+	case EventDrain:
+		return "is drained"
+	case EventMaintenance:
+		return "is in maintenance"
+	}
+	return "is ready again"
+}
+
+// order says whose word it was, and why.
+func order(t *route.Transition) string {
+	if t.Actor == "" {
+		return ""
+	}
+	if t.Reason == "" {
+		return "by " + t.Actor
+	}
+	return "by " + t.Actor + " (" + t.Reason + ")"
+}
