@@ -18,6 +18,8 @@ const (
 	CodeUpgradeRequired  = "upgrade_required"
 	CodeTooMany          = "too_many"
 	CodeUnsupportedMedia = "unsupported_media_type"
+	CodeInvalid          = "invalid_value"
+	CodeTimeout          = "timeout"
 )
 
 // Error is the body of every answer that is not a success. As an error it carries

@@ -95,9 +95,11 @@ func (e *endpoint) describe(o operation, method string, types shapes) schema {
 		out["security"] = []schema{}
 	}
 	if o.body != nil {
-		out["requestBody"] = schema{"required": true, "content": schema{
-			"application/json": schema{"schema": types.of(o.body)}, "application/x-www-form-urlencoded": schema{"schema": types.of(o.body)},
-		}}
+		content := schema{"application/json": schema{"schema": types.of(o.body)}}
+		if o.form {
+			content["application/x-www-form-urlencoded"] = schema{"schema": types.of(o.body)}
+		}
+		out["requestBody"] = schema{"required": true, "content": content}
 	}
 	if parameters := queryParameters(o.query); parameters != nil {
 		out["parameters"] = parameters

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"reflect"
 
 	"fairlead/router"
@@ -13,6 +14,8 @@ type operation struct {
 	query []parameter
 	// body is a request body in JSON; nil for none.
 	body reflect.Type
+	// form: the body may be a form, too.
+	form bool
 	// answers are the types by status; nil for an answer without a body.
 	answers map[int]reflect.Type
 	// refuses are statuses with an Error.
@@ -44,7 +47,7 @@ func operations() map[string]operation {
 	list := answering[[]Entrypoint](entrypointFilters()...)
 	one := answering[Entrypoint]()
 	list.answers[304], one.answers[304] = nil, nil
-	return map[string]operation{
+	all := map[string]operation{
 		"GET /":                                answering[Index](),
 		"GET /health":                          answering[Status](),
 		"GET /healthy":                         answering[Status](),
@@ -78,11 +81,13 @@ func operations() map[string]operation {
 			answers: map[int]reflect.Type{200: nil}, refuses: []int{404}, about: "The form, in HTML.",
 		},
 		"POST /login": {
-			body: reflect.TypeFor[Credentials](), answers: map[int]reflect.Type{200: reflect.TypeFor[Me](), 303: nil},
+			body: reflect.TypeFor[Credentials](), form: true, answers: map[int]reflect.Type{200: reflect.TypeFor[Me](), 303: nil},
 			refuses: []int{400, 401, 404, 415, 429}, about: "Sets a session cookie. A form gets a redirect instead of JSON, and the form again when it is refused.",
 		},
 		"POST /logout": {answers: map[int]reflect.Type{204: nil, 303: nil}, about: "Ends the session; people are led to the form."},
 	}
+	maps.Copy(all, orderOperations())
+	return all
 }
 
 // entrypointFilters are the parameters of GET /entrypoints.

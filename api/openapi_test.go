@@ -164,6 +164,7 @@ func TestContractHoldsForEveryAnswer(t *testing.T) {
 	stopping.cfg.Phase = func() bool { return true }
 	c.check("GET", "/ready", get(stopping, "/ready"), 503)
 	c.logins()
+	c.orders()
 	c.guards()
 	for path, methods := range c.doc["paths"].(map[string]any) {
 		for method, o := range methods.(map[string]any) {
