@@ -43,7 +43,13 @@ func hostileView(now time.Time, text string) *router.View {
 	b := &s.h.Backends[0]
 	b.Backend.ID, b.Backend.Name, b.Backend.Host, b.Backend.Container.Name, b.Backend.Container.Image = text, text, text, text, text
 	b.Explain, b.Code = text, text
-	b.History = append(b.History, route.Transition{At: now, Backend: text, From: text, To: text, Cause: text, Message: text})
+	b.History = append(b.History, route.Transition{At: now, Backend: text, From: text, To: text, Cause: text, Message: text, Actor: text, Reason: text})
+	b.Admin = route.Admin{State: route.AdminDrain, Actor: text, Reason: text, Since: now, Scope: route.OrderScope(text)}
+	b.Passive = &route.PassiveView{State: route.PhaseClosed, BlockedBy: text, Recovery: route.Recovery(text)}
+	if c := b.Check; c != nil {
+		c.Check.SNI, c.Check.BodyContains, c.Check.BodyRegex, c.Check.GRPCService = text, text, text, text
+	}
+	s.h.Breaker = &route.BreakerView{State: route.PassivePhase(text)}
 	s.done(func(v *router.EntrypointView) { v.ShadowedBy = text })
 	w.view.Candidates = []route.CandidateDiagnostics{{CandidateID: text, Diagnostics: []route.Diagnostic{d}}}
 	w.view.Rejected = []route.Rejected{{CandidateID: text, Name: text, Project: text, Service: text, Reason: text, Code: text, Hint: text}}

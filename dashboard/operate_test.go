@@ -12,8 +12,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/net/html"
 
 	"fairlead/api"
 	"fairlead/router"
@@ -335,4 +337,58 @@ func TestPagesOfAdministrators(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestHostileNamesCanBeOperated: escaping neither breaks the way to an operation nor back,
+// and no text becomes more than text.
+func TestHostileNamesCanBeOperated(t *testing.T) {
+	for _, text := range hostile() {
+		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+			continue // no label survives with these
+		}
+		k := newDesk(hostileView(time.Now(), text))
+		k.report = route.ProbeReport{Address: text, Hint: text, Result: route.ProbeResult{Kind: route.Kind(text), Message: text, Remote: text},
+			Exchange: route.ProbeExchange{RequestLine: text, StatusLine: text, RequestHeaders: []string{text}, ResponseHeaders: []string{text},
+				Certificate: &route.ProbeCertificate{Subject: text, Issuer: text, Names: []string{text}, Protocol: text, Version: text}}}
+		page := "entrypoints/" + url.PathEscape("http_"+text)
+		links := operations(t, k.as("anna", page, nil).Body.String())
+		if len(links) < 3 {
+			t.Errorf("%q: only %v", text, links)
+		}
+		for _, link := range links {
+			at := strings.TrimPrefix(link, "../")
+			for _, form := range []url.Values{nil, {"reason": {strings.ToValidUTF8(text[:min(len(text), mostReason)], "")}}} {
+				w := k.as("anna", at, form)
+				if w.Code != http.StatusOK && w.Code != http.StatusSeeOther {
+					t.Errorf("%q: %s: %d", text, at, w.Code)
+				}
+				inert(t, at, w.Body.String())
+				if to := w.Header().Get("Location"); to != "" {
+					back, err := url.Parse("http://localhost/dashboard/" + at)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if back, err = back.Parse(to); err != nil || back.Host != "localhost" || back.EscapedPath() != "/dashboard/"+page {
+						t.Errorf("%q: an order leads to %s", text, to)
+					}
+				}
+			}
+		}
+	}
+}
+
+// operations are the links of a page that lead to operations.
+func operations(t *testing.T, body string) []string {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links []string
+	for n := range root.Descendants() {
+		if n.Data == "a" && slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "data-operate" }) {
+			links = append(links, attribute(n, "href"))
+		}
+	}
+	return links
 }

@@ -110,14 +110,14 @@ func (s *service) check(i int, change func(c *route.Check, h *route.BackendHealt
 func (w *world) probed() {
 	grpc := w.add("ledger", "ledger", "ledger.example.com").replicas(1, 9090)
 	grpc.check(0, func(c *route.Check, h *route.BackendHealth) {
-		c.Type, c.Path, c.GRPCService = route.ProbeGRPC, "", "ledger.v1.Ledger"
+		c.Type, c.Path, c.Headers, c.GRPCService = route.ProbeGRPC, "", nil, "ledger.v1.Ledger"
 		h.LastResult.GRPC, h.LastResult.Status, h.LastResult.Message = 0, 200, "SERVING"
 		h.LastResult.Phases = route.Phases{DNS: -1, Connect: 300 * time.Microsecond, TLS: -1, FirstByte: 2 * time.Millisecond, Body: 100 * time.Microsecond}
 	})
 	grpc.done()
 	tls := w.add("mail", "mail", "mail.example.com").replicas(1, 993)
 	tls.check(0, func(c *route.Check, _ *route.BackendHealth) {
-		c.Type, c.Path, c.SNI = route.ProbeTLS, "", "imap.example.com"
+		c.Type, c.Path, c.Headers, c.SNI = route.ProbeTLS, "", nil, "imap.example.com"
 	})
 	tls.done()
 	socket := w.add("live", "live", "live.example.com").replicas(1, 8080)
