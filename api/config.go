@@ -1,8 +1,6 @@
 package api
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"fairlead/router/route"
@@ -30,8 +28,15 @@ type EntrypointConfig struct {
 	HealthCheck       *HealthCheck      `json:"health_check"` // null when nothing is probed
 	LoadBalancer      string            `json:"load_balancer"`
 	StickySession     bool              `json:"sticky_session"`
+	StickyCookie      *StickyCookie     `json:"sticky_cookie"` // null without sticky_session
 	Retry             *Retry            `json:"retry"`
+	CircuitBreaker    *CircuitBreaker   `json:"circuit_breaker"` // null when off
+	Passive           *PassiveCheck     `json:"passive"`         // null when off
+	Queue             Queue             `json:"queue"`
 	Panic             string            `json:"panic"`
+	PanicThreshold    int               `json:"panic_threshold"` // percent
+	NoBackendStatus   int               `json:"no_backend_status"`
+	OnDown            string            `json:"on_down"` // idle, close, keep
 	DrainTimeoutMS    int64             `json:"drain_timeout_ms"`
 	HoldForMS         int64             `json:"hold_for_ms"`
 	Compress          bool              `json:"compress"`
@@ -58,26 +63,6 @@ type HeaderRule struct {
 	Direction string `json:"direction"` // request, response, both
 }
 
-// Retry says how often a request is tried in all.
-type Retry struct {
-	Attempts int `json:"attempts"`
-}
-
-// HealthCheck is the check under Sōzune's names.
-type HealthCheck struct {
-	Path               *string           `json:"path"`
-	Status             any               `json:"status"` // a number, or a list such as "2xx,3xx"; null for tcp
-	TimeoutMS          int64             `json:"timeout_ms"`
-	IntervalMS         int64             `json:"interval_ms"`
-	Port               *uint16           `json:"port"` // null: the backend's
-	UnhealthyThreshold int               `json:"unhealthy_threshold"`
-	HealthyThreshold   int               `json:"healthy_threshold"`
-	Headers            map[string]string `json:"headers"`
-	Host               *string           `json:"host"` // null: each backend's address
-	Initial            string            `json:"initial"`
-	InitialDelayMS     int64             `json:"initial_delay_ms"`
-}
-
 func newConfig(e *route.Entrypoint) EntrypointConfig {
 	m, o := &e.Match, &e.Options
 	seconds := int64((o.BackendTimeout + time.Second - 1) / time.Second)
@@ -87,7 +72,10 @@ func newConfig(e *route.Entrypoint) EntrypointConfig {
 		MatchClientIP: make([]string, len(m.ClientIPs)), MatchClientNobody: m.ClientNobody,
 		StripPrefix: o.StripPrefix, AddPrefix: known(o.AddPrefix), Headers: make([]HeaderRule, len(o.Headers)),
 		BackendTimeout: &seconds, BackendTimeoutMS: millis(o.BackendTimeout), HealthCheck: newHealthCheck(e.Backends),
-		LoadBalancer: string(o.LoadBalancer), Retry: &Retry{Attempts: o.RetryAttempts}, Panic: string(o.Panic),
+		LoadBalancer: string(o.LoadBalancer), StickySession: o.Sticky.On, StickyCookie: newStickyCookie(&o.Sticky),
+		Retry: newRetry(o), CircuitBreaker: newCircuitBreaker(&o.Breaker), Passive: newPassiveCheck(&o.Passive),
+		Queue: Queue{Size: o.Queue.Size, TimeoutMS: millis(o.Queue.Timeout)}, Panic: string(o.Panic),
+		PanicThreshold: o.PanicThreshold, NoBackendStatus: o.NoBackendStatus, OnDown: string(o.OnDown),
 		DrainTimeoutMS: millis(o.DrainTimeout), HoldForMS: millis(o.HoldFor), ErrorPages: map[string]string{},
 	}
 	for i := range m.Hosts {
@@ -123,50 +111,4 @@ func newConditions(in []route.KeyValue) []Condition {
 		}
 	}
 	return out
-}
-
-// newHealthCheck shows the check that the backends share; ports that differ from
-// the backends' stand in backend_health too.
-func newHealthCheck(backends []route.Backend) *HealthCheck {
-	for i := range backends {
-		c := backends[i].Check
-		if c == nil {
-			continue
-		}
-		out := &HealthCheck{
-			TimeoutMS: millis(c.Timeout), IntervalMS: millis(c.Interval),
-			UnhealthyThreshold: c.UnhealthyThreshold, HealthyThreshold: c.HealthyThreshold,
-			Headers: map[string]string{}, Initial: string(c.Initial), InitialDelayMS: millis(c.InitialDelay),
-		}
-		if c.Port != backends[i].Port {
-			out.Port = &c.Port
-		}
-		if c.Type != route.ProbeHTTP {
-			return out
-		}
-		out.Path, out.Status = known(redactQuery(c.Path)), newStatus(c.Status)
-		if !derivedHost(&backends[i], c) {
-			out.Host = known(c.Host)
-		}
-		for _, h := range c.Headers {
-			out.Headers[h.Name] = route.Redacted
-		}
-		return out
-	}
-	return nil
-}
-
-// derivedHost reports whether a check's Host is nothing but the backend's address.
-func derivedHost(b *route.Backend, c *route.Check) bool {
-	address := route.JoinHostPort(b.Host, c.Port)
-	port := ":" + strconv.Itoa(int(c.Scheme.DefaultPort()))
-	return c.Host == address || c.Host == strings.TrimSuffix(address, port) && strings.HasSuffix(address, port)
-}
-
-// newStatus is a number where one status passes alone, as in Sōzune.
-func newStatus(s route.StatusSet) any {
-	if n, err := strconv.Atoi(s.String()); err == nil {
-		return n
-	}
-	return s.String()
 }
