@@ -23,6 +23,7 @@ type circuit struct {
 	// ratio is what opened it.
 	ratio   float64
 	samples int
+	opens   uint64 // times that it opened
 }
 
 // add notes an outcome and returns whether the circuit must open.
@@ -48,6 +49,7 @@ func (c *circuit) open(rules *route.Breaker, now time.Time) {
 		c.ratio, c.samples = float64(c.failed)/float64(c.filled), c.filled
 	}
 	c.phase, c.until, c.held = route.PhaseOpen, now.Add(rules.Cooldown), false
+	c.opens++
 	c.forget()
 }
 
@@ -197,7 +199,7 @@ func (b *breaker) view() *route.BreakerView {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := &b.circuit
-	v := &route.BreakerView{State: c.phase, Samples: c.filled}
+	v := &route.BreakerView{State: c.phase, Samples: c.filled, Opens: c.opens}
 	switch {
 	case c.phase != route.PhaseClosed: // what opened it
 		v.FailureRatio, v.Samples = c.ratio, c.samples

@@ -96,6 +96,7 @@ type Engine struct {
 	schedule    schedule
 	fresh       fresh
 	stats       Stats
+	measures    measures
 	local       localFaults
 	views       viewCache
 	archive     archive
@@ -135,6 +136,7 @@ func New(cfg Config) *Engine {
 		fresh:    fresh{wake: make(chan struct{}, 1)},
 		reports:  newReports(),
 		book:     newOrderBook(),
+		measures: newMeasures(),
 	}
 }
 

@@ -60,6 +60,7 @@ type passive struct {
 
 	n               int // length of the ejection in base periods
 	ejections       uint64
+	failures        uint64 // requests that counted as such, ever
 	openedAt, until time.Time
 	closedAt        time.Time
 	good            int // successful requests in a row since it is open, or trials since it is half open
@@ -151,6 +152,7 @@ func (s passive) end(r *passiveRules, t route.Ticket, o *route.Outcome, now time
 // failure counts one while closed.
 func (s passive) failure(r *passiveRules, o *route.Outcome, now time.Time, w word) (passive, change) {
 	before := s
+	s.failures++
 	s.last = faultOf(&r.Passive, o)
 	if r.Window > 0 {
 		s = s.within(r, now)
@@ -237,6 +239,7 @@ func (s passive) panicked(r *passiveRules, bad, void bool, now time.Time, w word
 	case void, r.recovery() == route.RecoverProbe:
 		return s, changeNone
 	case bad:
+		s.failures++
 		s.good = 0
 		return s, changeNone
 	case s.good+1 < r.Trials:
@@ -266,6 +269,7 @@ func (s passive) tried(r *passiveRules, t route.Ticket, o *route.Outcome, bad bo
 	case !bad:
 		return s.shut(backByTrial, now)
 	}
+	s.failures++
 	s.last = faultOf(&r.Passive, o)
 	s.kind, s.why = s.last.sort(), "the trial failed: "+s.last.text()
 	s.actor, s.reason = "", ""

@@ -189,6 +189,7 @@ func (j *ejector) view() *route.PassiveView {
 	r, s := j.now()
 	v := &route.PassiveView{
 		State: s.phase, ConsecutiveFailures: s.fails, Threshold: r.Failures, Ejections: s.ejections,
+		Failures: s.failures, Trials: s.leases,
 		TrialInProgress: s.lease != 0, BlockedBy: s.blocked, Recovery: r.Recovery,
 	}
 	if s.phase == route.PhaseOpen {

@@ -81,6 +81,7 @@ func (e *Engine) apply(t *task, r *Result, now time.Time) {
 	e.local.consecutive = 0
 	e.rev++
 	seen := r.seen(now, now.Sub(t.started))
+	e.measures.note(c.spec.Check.Type, r, now.Sub(t.started))
 	if !r.OK {
 		e.stats.Failures++
 	}

@@ -49,6 +49,7 @@ func (f *delivery) queue(held *stay) route.Reason {
 				return reason
 			}
 		case <-timer.C:
+			line.Tire()
 			return route.ReasonOverloaded
 		case <-held.ended:
 			return route.ReasonOverloaded

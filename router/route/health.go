@@ -132,6 +132,7 @@ type BreakerView struct {
 	RetryAt      time.Time // zero unless open
 	FailureRatio float64   // 0 to 1, over Samples
 	Samples      int
+	Opens        uint64 // times that it opened
 }
 
 // PassiveView is the passive layer of a backend at one moment.
@@ -139,7 +140,9 @@ type PassiveView struct {
 	State               PassivePhase
 	ConsecutiveFailures int // or those within the window
 	Threshold           int
-	Ejections           uint64    // since the start of the incarnation
+	Ejections           uint64    // since the start of the incarnation, as those below
+	Failures            uint64    // requests that counted as such
+	Trials              uint64    // requests that were sent to try it
 	Until               time.Time // zero unless open
 	TrialInProgress     bool
 	BlockedBy           string // "cap" or "last": why it is not ejected although it should be; ""

@@ -11,6 +11,8 @@ import (
 // nobody overtakes. It is safe for concurrent use; the zero value is empty.
 type Line struct {
 	waiting atomic.Int64
+	waits   atomic.Uint64 // requests that ever joined
+	turned  atomic.Uint64 // requests that were turned away
 
 	mu     sync.Mutex
 	places []*Place
@@ -32,14 +34,23 @@ func (l *Line) Join(size int) (*Place, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.places) >= size {
+		l.turned.Add(1)
 		return nil, false
 	}
+	l.waits.Add(1)
 	p := &Place{turn: make(chan struct{}, 1)}
 	l.places = append(l.places, p)
 	l.waiting.Store(int64(len(l.places)))
 	l.wake()
 	return p, true
 }
+
+// Tire counts a request whose time in line was over.
+func (l *Line) Tire() { l.turned.Add(1) }
+
+// Counts are how many requests ever waited in line, and how many were turned away: it
+// was full, or their time in it was over.
+func (l *Line) Counts() (waits, turned uint64) { return l.waits.Load(), l.turned.Load() }
 
 // Leave gives a place up and passes the turn on: what one request took, or did not
 // want, need not have been all that was free.
