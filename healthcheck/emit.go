@@ -134,8 +134,11 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	} else {
 		t.Debug = what != changeBlocked && (what != changeReason || to != route.StateDown)
 	}
-	if t.Layer == layerAdmin {
+	switch {
+	case t.Layer == layerAdmin:
 		t.Debug = from == to && what != changeOrder
+	case t.Layer == layerPassive && from != to:
+		t.Debug = false // readmitted, whatever it is then
 	}
 	if from != to || !t.Debug {
 		p.history = remember(p.history, t)
@@ -269,17 +272,17 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "backend reason changed"
 	case t.From == t.To:
 		return zerolog.DebugLevel, fmt.Sprintf("backend %s", n.what)
-	case t.To == string(route.StateEjected):
-		return zerolog.WarnLevel, "backend ejected"
-	case t.To == string(route.StateTrial):
-		return zerolog.InfoLevel, "backend trial"
 	case t.To == string(route.StateDraining):
 		return zerolog.InfoLevel, "backend drain"
 	case t.To == string(route.StateMaintenance):
 		return zerolog.InfoLevel, "backend maintenance"
 	case t.Layer == layerAdmin:
 		return zerolog.InfoLevel, "backend ready"
-	case t.From == string(route.StateEjected) || t.From == string(route.StateTrial) && t.To != string(route.StateDown):
+	case t.To == string(route.StateEjected):
+		return zerolog.WarnLevel, "backend ejected"
+	case t.To == string(route.StateTrial):
+		return zerolog.InfoLevel, "backend trial"
+	case t.Layer == layerPassive:
 		return zerolog.InfoLevel, "backend readmitted"
 	case t.To == string(route.StateDown), t.To == string(route.StateGated):
 		return zerolog.WarnLevel, "backend down"

@@ -2,6 +2,7 @@ package healthcheck
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,60 @@ func TestEjected(t *testing.T) {
 		}
 		if got := r.lifeOf("b0"); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("lines:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// TestEjectedUnchecked: traffic ejects what is not probed, too, and the way back is as
+// loud as that of others.
+func TestEjectedUnchecked(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		trio(r, ejecting(), func(b *route.Backend) { b.Check = nil })
+		before := len(r.seen.loud(r.start))
+		r.requests("b0", 503, 503, 503)
+		h := r.health("http_api", "b0")
+		checkRules(t, &h)
+		r.at(32 * time.Second)
+		r.request("b0", 200)
+		r.wantState("http_api", "b0", route.StateUnchecked, route.InUnchecked)
+		r.stop()
+		want := []string{"2s http_api/b0 unchecked>ejected", "32s http_api/b0 ejected>trial", "32s http_api/b0 trial>unchecked"}
+		if got := r.seen.loud(r.start)[before:]; !slices.Equal(got, want) {
+			t.Errorf("%s", strings.Join(got, "\n"))
+		}
+		if lines := strings.Join(r.lifeOf("b0"), "\n"); !strings.HasSuffix(lines, "trial>unchecked traffic backend readmitted") {
+			t.Error(lines)
+		}
+	})
+}
+
+// TestEjectedAndDown: probes speak on while traffic has ejected a backend; each layer says
+// its own, once, and what several say at once is one transition.
+func TestEjectedAndDown(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		many(r, 3, ejecting(), func(_ int, b *route.Backend) { httpCheck("/health")(b) })
+		for i := range 3 {
+			r.net.set(fmt.Sprintf("10.0.0.%d:80", i+1), answer(ok200))
+		}
+		r.at(21 * time.Second)
+		r.requests("b0", 503, 503, 503)
+		r.net.set("10.0.0.1:80", refuse)
+		r.at(31 * time.Second)
+		r.wantState("http_api", "b0", route.StateDown, route.OutProbeFailed)
+		if h := r.health("http_api", "b0"); h.Source != "active" || !strings.Contains(h.Explain, "Traffic ejected it, too: 3 requests in a row failed") {
+			t.Errorf("%s: %s", h.Source, h.Explain)
+		}
+		r.net.set("10.0.0.1:80", answer(ok200))
+		r.at(41 * time.Second)
+		r.wantState("http_api", "b0", route.StateUp, route.InVerified)
+		r.stop()
+		want := []string{"up>ejected traffic backend ejected", "ejected>down probe backend down", "down>up probe backend up"}
+		lines := r.lifeOf("b0")
+		lines = lines[max(0, len(lines)-3):]
+		for i, line := range lines {
+			if !strings.HasSuffix(line, want[i]) {
+				t.Errorf("%s, want %s", line, want[i])
+			}
 		}
 	})
 }
