@@ -108,8 +108,8 @@ func (b *BackendHealth) passedOver() {
 		b.Load.InFlight, *b.Load.Max, b.Explain)
 }
 
-// takingPart is how many backends of an entrypoint get requests now: full ones do not.
-func takingPart(h *route.EntrypointHealth) int {
+// TakingPart is how many backends of an entrypoint get requests now: full ones do not.
+func TakingPart(h *route.EntrypointHealth) int {
 	n := h.InRotation
 	for i := range h.Backends {
 		if b := &h.Backends[i]; b.InRotation && Full(b) {

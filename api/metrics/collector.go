@@ -19,6 +19,7 @@ type Config struct {
 	Probing  func() Probing                            // the health engine as a whole
 	Swaps    func() (count uint64, took time.Duration) // of tables
 	Access   func() (lines, dropped uint64)            // of the access log
+	Webhook  func() Notices                            // of the webhook
 	Version  string
 	Revision string
 }
@@ -27,6 +28,14 @@ type Config struct {
 type Probing struct {
 	Finished, Late, Local uint64
 	Running, Waiting      int
+	Results               map[route.Kind]uint64                   // "" are successes
+	Took                  map[route.ProbeType]route.TrafficCounts // durations
+}
+
+// Notices are the counters of the webhook.
+type Notices struct {
+	Sent, Failed, Dropped, Retries uint64
+	Waiting                        int
 }
 
 // Collector reads the router at each scrape. It is safe for concurrent use.
@@ -83,12 +92,7 @@ func (c *Collector) router(e emitter) {
 		e.classes(unroutedRequests, &counts.Classes, nil)
 	}
 	if c.cfg.Probing != nil {
-		p := c.cfg.Probing()
-		e.put(probesFinished, float64(p.Finished), nil)
-		e.put(probesLate, float64(p.Late), nil)
-		e.put(probesLocal, float64(p.Local), nil)
-		e.put(probesRunning, float64(p.Running), nil)
-		e.put(probesWaiting, float64(p.Waiting), nil)
+		c.probing(e, c.cfg.Probing())
 	}
 	if c.cfg.Swaps != nil {
 		n, took := c.cfg.Swaps()
@@ -99,6 +103,14 @@ func (c *Collector) router(e emitter) {
 		lines, dropped := c.cfg.Access()
 		e.put(accessLines, float64(lines), nil)
 		e.put(accessDropped, float64(dropped), nil)
+	}
+	if c.cfg.Webhook != nil {
+		n := c.cfg.Webhook()
+		e.put(webhookSent, float64(n.Sent), nil)
+		e.put(webhookFailed, float64(n.Failed), nil)
+		e.put(webhookDropped, float64(n.Dropped), nil)
+		e.put(webhookRetries, float64(n.Retries), nil)
+		e.put(webhookWaiting, float64(n.Waiting), nil)
 	}
 }
 
@@ -146,14 +158,19 @@ func (c *Collector) entrypoint(e emitter, v *router.View, entry *router.Entrypoi
 	e.put(entrypointState, 1, name.with("state", string(state)))
 	e.put(entrypointPanic, bit(state == route.EntrypointPanic), name)
 	e.put(entrypointBackends, float64(len(h.Backends)), name)
-	e.put(entrypointRotation, float64(h.InRotation), name)
+	e.put(entrypointRotation, float64(api.TakingPart(h)), name)
 	counted := entry.Entrypoint.Protocol == route.HTTP
 	if counted && entry.Traffic != nil {
 		c.traffic(e, entry.Traffic, name)
 		if r := v.Table.Route(id); r != nil {
 			e.put(entrypointInFlight, float64(max(r.Cell.InFlight.Load(), 0)), name)
 			e.put(entrypointWaiting, float64(max(r.Cell.Held.Load(), 0)), name)
+			c.line(e, &r.Cell.Line, name)
 		}
+	}
+	if b := h.Breaker; b != nil {
+		e.put(entrypointBreaker, 1, name.with("state", string(b.State)))
+		e.put(entrypointOpens, float64(b.Opens), name)
 	}
 	for i := range h.Backends {
 		c.backend(e, &h.Backends[i], name, counted)
@@ -180,13 +197,14 @@ func (c *Collector) backend(e emitter, h *route.BackendHealth, entry pairs, coun
 	}
 	e.put(backendInfo, 1, pairs{pair("address", b.Address()), name[0], pair("container", container), entry[0]})
 	e.put(backendState, 1, name.with("state", string(h.State)))
-	e.put(backendInRotation, bit(h.InRotation), name)
+	e.put(backendInRotation, bit(h.InRotation && !api.Full(h)), name)
 	if h.Healthy != nil {
 		e.put(backendUp, bit(*h.Healthy), name)
 	}
 	e.put(backendProbes, float64(h.Counters.Probes), name)
 	e.put(backendProbeFailures, float64(h.Counters.Failures), name)
 	e.put(backendTransitions, float64(h.Counters.Transitions), name)
+	c.layers(e, h, name)
 	if h.Load == nil || !counted {
 		return
 	}

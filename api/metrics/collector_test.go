@@ -107,8 +107,10 @@ func richView() *router.View {
 	downView.Health.State, downView.Health.InRotation = route.EntrypointPanic, 1
 	downView.Health.Backends[0].State, downView.Health.Backends[0].Healthy = route.StateDown, &no
 
+	layers, layersView := layered()
+
 	v := &router.View{
-		Table: router.Build(1, []router.Entry{app, down}), Entrypoints: []router.EntrypointView{appView, downView, odd, stream},
+		Table: router.Build(1, []router.Entry{app, down, layers}), Entrypoints: []router.EntrypointView{appView, downView, layersView, odd, stream},
 		Providers: []route.ProviderStatus{
 			{Name: "docker", Enabled: true, Connected: true, Candidates: 7, Rejected: 2, LastSync: time.Unix(1_800_000_000, 0), LastError: canary},
 			{Name: "file"}, {Name: "swarm", Enabled: true},
@@ -122,9 +124,19 @@ func richView() *router.View {
 func collector(v *router.View) *Collector {
 	unrouted := &route.Traffic{}
 	unrouted.Note(404, time.Millisecond)
+	took := &route.Traffic{}
+	took.Note(200, 3*time.Millisecond)
+	took.Note(0, time.Minute)
 	return New(Config{
 		Viewer: &fixed{v}, Unrouted: unrouted, Version: "1.2.3", Revision: "abc",
-		Probing: func() Probing { return Probing{Finished: 10, Late: 1, Local: 2, Running: 3, Waiting: 4} },
+		Probing: func() Probing {
+			return Probing{
+				Finished: 10, Late: 1, Local: 2, Running: 3, Waiting: 4,
+				Results: map[route.Kind]uint64{route.KindNone: 6, route.KindTimeout: 1},
+				Took:    map[route.ProbeType]route.TrafficCounts{route.ProbeHTTP: took.Counts()},
+			}
+		},
+		Webhook: func() Notices { return Notices{Sent: 9, Failed: 1, Dropped: 2, Retries: 3, Waiting: 4} },
 		Swaps:   func() (uint64, time.Duration) { return 4, 20 * time.Millisecond },
 		Access:  func() (uint64, uint64) { return 100, 5 },
 	})

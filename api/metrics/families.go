@@ -27,6 +27,11 @@ const (
 	entrypointHeld
 	entrypointRetries
 	entrypointCut
+	entrypointQueue
+	entrypointQueued
+	entrypointRejected
+	entrypointBreaker
+	entrypointOpens
 	unroutedRequests
 	backendInfo
 	backendUp
@@ -40,7 +45,20 @@ const (
 	backendProbes
 	backendProbeFailures
 	backendTransitions
+	backendLate
+	backendNextCheck
+	backendBound
+	backendPassive
+	backendPassiveFailures
+	backendEjections
+	backendTrials
+	backendBlocked
+	backendAdmin
+	backendWarmup
+	backendFull
 	probesFinished
+	probeResults
+	probeDuration
 	probesLate
 	probesLocal
 	probesRunning
@@ -55,6 +73,11 @@ const (
 	diagnostics
 	accessLines
 	accessDropped
+	webhookSent
+	webhookFailed
+	webhookDropped
+	webhookRetries
+	webhookWaiting
 	numFamilies
 )
 
@@ -82,6 +105,11 @@ func table() [numFamilies]Family {
 		entrypointHeld:     {"entrypoint_requests_held_total", "counter", entry, "Requests that ever waited for a backend."},
 		entrypointRetries:  {"entrypoint_retries_total", "counter", entry, "Contacts with backends beyond a request's first one."},
 		entrypointCut:      {"entrypoint_responses_cut_total", "counter", entry, "Responses that broke off after their head on the backend's side."},
+		entrypointQueue:    {"entrypoint_queue_length", "gauge", entry, "Requests in line because every backend is full (maxConnections)."},
+		entrypointQueued:   {"entrypoint_queue_waits_total", "counter", entry, "Requests that ever waited in that line."},
+		entrypointRejected: {"entrypoint_queue_rejections_total", "counter", entry, "Requests that got 503 because every backend was full: the line was full too, or their time in it was over."},
+		entrypointBreaker:  {"entrypoint_breaker_state", "gauge", of(entry, "state"), "1 for the state of the circuit breaker: closed, open, half_open; no series without one."},
+		entrypointOpens:    {"entrypoint_breaker_opens_total", "counter", entry, "Times that the circuit breaker opened; no series without one."},
 		unroutedRequests:   {"unrouted_requests_total", "counter", []string{"class"}, "Requests that no entrypoint took, by what the client got."},
 
 		backendInfo:          {"backend_info", "gauge", []string{"entrypoint", "backend", "address", "container"}, "1; joins a backend's id with its address and container."},
@@ -96,8 +124,22 @@ func table() [numFamilies]Family {
 		backendProbes:        {"backend_probes_total", "counter", backend, "Probes with a result that counted."},
 		backendProbeFailures: {"backend_probe_failures_total", "counter", backend, "Probes that failed."},
 		backendTransitions:   {"backend_transitions_total", "counter", backend, "Changes of the backend's state."},
+		backendLate:          {"backend_late_results_total", "counter", backend, "Results dropped because the backend's check had changed meanwhile."},
+		backendNextCheck:     {"backend_next_check_timestamp_seconds", "gauge", backend, "When the next probe is due; no series while none is planned."},
+		backendBound:         {"backend_detection_bound_seconds", "gauge", backend, "Longest time in which probes notice that the backend failed; no series when it is not probed."},
+
+		backendPassive:         {"backend_passive_state", "gauge", of(backend, "state"), "1 for the state that traffic put the backend in: closed, open (ejected), half_open (on trial); no series while traffic ejects nobody, here and below."},
+		backendPassiveFailures: {"backend_passive_failures_total", "counter", backend, "Real requests that counted as failures of the backend (passive.status, passive.latency, connections)."},
+		backendEjections:       {"backend_ejections_total", "counter", backend, "Times that the backend was ejected."},
+		backendTrials:          {"backend_trials_total", "counter", backend, "Requests that were sent to try an ejected backend."},
+		backendBlocked:         {"backend_ejection_blocked", "gauge", of(backend, "reason"), "1 while the backend is not ejected although it should be: cap (passive.maxEjectionPercent) or last (nothing verified would be left)."},
+		backendAdmin:           {"backend_admin_state", "gauge", of(backend, "state"), "1 for the operator's word: ready, drain, maintenance."},
+		backendWarmup:          {"backend_warmup_percent", "gauge", backend, "Share of its weight that the backend gets while it starts slowly; no series otherwise."},
+		backendFull:            {"backend_full", "gauge", backend, "1 while the backend has as many requests as maxConnections permits, else 0; no series without a limit."},
 
 		probesFinished: {"probes_finished_total", "counter", nil, "Probes that ended, whatever came of them."},
+		probeResults:   {"probe_results_total", "counter", []string{"kind"}, "Probes whose result counted, by what they saw: ok, or the kind of the failure."},
+		probeDuration:  {"probe_duration_seconds", "histogram", []string{"type"}, "Time that probes took, by type: tcp, http, tls, grpc, websocket; no series before the first of a type."},
 		probesLate:     {"probes_late_results_total", "counter", nil, "Results dropped because their backend or check had gone or changed meanwhile."},
 		probesLocal:    {"probes_local_errors_total", "counter", nil, "Probes that failed in the router itself, such as by a lack of file descriptors; no verdict follows from them."},
 		probesRunning:  {"probes_running", "gauge", nil, "Probes at this moment."},
@@ -115,6 +157,12 @@ func table() [numFamilies]Family {
 
 		accessLines:   {"access_log_lines_total", "counter", nil, "Lines of the access log that were written; no series while it is off."},
 		accessDropped: {"access_log_dropped_lines_total", "counter", nil, "Lines that were not written because the writer did not keep up or could not write."},
+
+		webhookSent:    {"webhook_notices_sent_total", "counter", nil, "Notices that the receiver took; no series without notify.webhook.url, here and below."},
+		webhookFailed:  {"webhook_notices_failed_total", "counter", nil, "Notices that were given up after all attempts, or that the receiver refused for good."},
+		webhookDropped: {"webhook_notices_dropped_total", "counter", nil, "Notices that made room for newer ones (notify.webhook.queue), or that a stop left unsent."},
+		webhookRetries: {"webhook_retries_total", "counter", nil, "Attempts beyond the first one of a notice."},
+		webhookWaiting: {"webhook_notices_waiting", "gauge", nil, "Notices that wait for their turn."},
 	}
 	for i := range t {
 		t[i].Name = "fairlead_" + t[i].Name

@@ -46,6 +46,7 @@ func snapshot(n, turn int) route.Snapshot {
 	add := func(name string, backends ...route.Backend) {
 		e, _ := entry(name, route.HTTP, 0)
 		e.Entrypoint.Backends = backends
+		e.Entrypoint.Options.Passive.Failures, e.Entrypoint.Options.Breaker.Threshold = 1, 0.5
 		s.Entrypoints = append(s.Entrypoints, e.Entrypoint)
 	}
 	var replicas []route.Backend
@@ -61,7 +62,7 @@ func snapshot(n, turn int) route.Snapshot {
 	return s
 }
 
-// TestSeriesGoWithTheirObject scales up and down a hundred times: what is scraped at
+// TestSeriesGoWithTheirObject (stale_metric_series) scales up and down a hundred times: what is scraped at
 // the end is what was scraped at the beginning, and a request that ends after its
 // backend has gone brings nothing back.
 func TestSeriesGoWithTheirObject(t *testing.T) {
@@ -89,12 +90,19 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 				t.Fatalf("%d series with eight backends, %d with one", len(most), len(first))
 			}
 			cell := controller.Table().Route("http_app").Cell
-			late := cell.Load().Members[7].Placement
+			member, gate := cell.Load().Members[7], cell.Load().Gate
+			late := member.Placement
 			late.Load.InFlight.Add(1)
+			ticket, _ := member.Judge.Begin(time.Now())
+			lease, _, _ := gate.Enter(time.Now())
 			cell.Traffic.Note(200, time.Millisecond)
 			few := show(snapshot(1, 0))
 			late.Load.Traffic.Note(200, time.Minute)
 			late.Load.InFlight.Add(-1)
+			bad := route.Outcome{Placement: late, Kind: route.KindConnectionReset, Transport: true}
+			member.Judge.End(ticket, bad, time.Now())
+			gate.Leave(lease, route.Outcome{Void: true}, time.Now())
+			engine.Report(bad)
 			if again := names(scrapeOf(t, h)); !slices.Equal(few, again) {
 				t.Fatalf("a late answer changes the series")
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fairlead/api"
+	"fairlead/api/webhook"
 	"fairlead/cmd/internal/config"
 	"fairlead/healthcheck"
 	"fairlead/provider"
@@ -61,8 +62,9 @@ type App struct {
 	proxy      *proxy.Proxy
 	events     *api.Events
 	traffic    *api.TrafficRecorder
-	access     *accesslog.Log // nil: off
-	metrics    http.Handler   // nil: off
+	access     *accesslog.Log  // nil: off
+	metrics    http.Handler    // nil: off
+	webhook    *webhook.Sender // nil: off
 	admin      *api.Server
 	stopping   atomic.Bool
 	accepting  atomic.Bool
@@ -89,6 +91,9 @@ func New(cfg Config) (*App, error) {
 	if a.providers, err = Providers(s, cfg.ContainerID, cfg.Logs); err != nil {
 		return nil, err
 	}
+	if a.webhook, err = a.newWebhook(&s.Notify.Webhook); err != nil {
+		return nil, err
+	}
 	a.wire(authorities, clients)
 	return a, nil
 }
@@ -98,7 +103,7 @@ func (a *App) wire(authorities map[string]*x509.CertPool, clients map[string]*tl
 	s, logs := &a.cfg.Settings, a.cfg.Logs
 	a.events = api.NewEvents()
 	a.engine = healthcheck.New(healthcheck.Config{
-		OnTransition: a.events.Transition,
+		OnTransition: a.transition,
 		Log:          logs.For("healthcheck"), CAs: authorities, ClientCerts: clients, Version: a.cfg.Version,
 		Tick: s.HealthCheck.Tick, StartupSpread: s.HealthCheck.StartupSpread,
 		Concurrency: s.HealthCheck.Concurrency, PerHost: s.HealthCheck.PerHost,

@@ -46,8 +46,13 @@ func (a *App) newMetrics() http.Handler {
 		Viewer: a.controller, Unrouted: a.proxy.Unrouted(), Swaps: a.controller.Swaps, Version: a.cfg.Version, Revision: revision(),
 		Probing: func() metrics.Probing {
 			s := a.engine.Stats()
-			return metrics.Probing{Finished: s.Probes, Late: s.LateResults, Local: s.LocalErrors, Running: s.Running, Waiting: s.Waiting}
+			p := metrics.Probing{Finished: s.Probes, Late: s.LateResults, Local: s.LocalErrors, Running: s.Running, Waiting: s.Waiting}
+			p.Results, p.Took = a.engine.Measures()
+			return p
 		},
+	}
+	if a.webhook != nil {
+		cfg.Webhook = func() metrics.Notices { return metrics.Notices(a.webhook.Stats()) }
 	}
 	if a.access != nil {
 		cfg.Access = func() (lines, dropped uint64) {
@@ -93,6 +98,9 @@ func (a *App) startObservers(ctx context.Context, c *crew, scraped *net.TCPListe
 	}
 	if scraped != nil {
 		c.start(ctx, "metrics listener", func(ctx context.Context) error { return metrics.Serve(ctx, scraped, a.metrics) })
+	}
+	if a.webhook != nil {
+		c.start(ctx, "webhook", a.webhook.Run)
 	}
 	c.start(ctx, "hangups", a.watchHangups)
 }
