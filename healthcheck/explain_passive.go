@@ -129,11 +129,10 @@ func (p *placement) comeback(r *passiveRules, s *passive, serves bool) string {
 	if s.phase == route.PhaseHalfOpen {
 		return trialText(r, s) + orSooner(probes, " brings it back as well")
 	}
-	ordinal := ""
+	until := "until " + clock(s.until)
 	if s.ejections > 1 {
-		ordinal = fmt.Sprintf("ejection %d, ", s.ejections)
+		until += fmt.Sprintf(" (ejection %d)", s.ejections)
 	}
-	until := fmt.Sprintf("%suntil %s", ordinal, clock(s.until))
 	switch r.recovery() {
 	case route.RecoverProbe:
 		return upper(successes("probe", r.heal-s.probed)) + p.asked() + " launched after the ejection brings it back, and nothing else (passive.recovery=probe)."

@@ -81,6 +81,9 @@ func trio(r *rig, e *route.Entrypoint, edit ...func(*route.Backend)) {
 	for i := range 3 {
 		b := backend(fmt.Sprintf("b%d", i), fmt.Sprintf("10.0.0.%d", i+1), edit...)
 		r.net.set(b.Address(), accept)
+		if b.Check != nil && b.Check.Type == route.ProbeHTTP {
+			r.net.set(b.Address(), answer(ok200))
+		}
 		backends = append(backends, b)
 	}
 	r.run()
