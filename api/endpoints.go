@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead/router"
+	"fairlead/router/route"
 )
 
 // endpoint is one path of the listener.
@@ -82,7 +83,7 @@ func (s *Server) endpoints() []endpoint {
 		read("/entrypoints/{id}", "one entrypoint with its history", s.one),
 		read("/entrypoints/{id}/backends", "the health of its backends", s.backends),
 		read("/entrypoints/{id}/backends/{bid}", "the health of one backend", s.backend),
-		read("/entrypoints/{id}/backends/{bid}/history", "its transitions, oldest first", s.history),
+		read("/entrypoints/{id}/backends/{bid}/history", "its transitions, oldest first, until ten minutes after its removal", s.history),
 		read("/entrypoints/{id}/traffic", "its requests in steps of 5 seconds over 10 minutes", s.trafficOfOne),
 		read("/traffic", "the requests of all entrypoints, and those without a route, in the same steps", s.traffic),
 		read("/resolve", "what becomes of a request: url, method, header (repeatable, Name: value), client_ip", s.resolve),
@@ -187,7 +188,21 @@ func (s *Server) backend(r *http.Request) (reply, *Error) {
 	return reply{body: b}, nil
 }
 
+// Historian remembers transitions of backends, for a while also of those that are gone.
+// The health engine implements it.
+type Historian interface {
+	// History returns the last transitions, oldest first; ok is false when nothing is
+	// known of the backend.
+	History(entrypoint, backend string) (list []route.Transition, ok bool)
+}
+
+// history answers for a backend that was removed, too, and for a removed entrypoint.
 func (s *Server) history(r *http.Request) (reply, *Error) {
+	if s.cfg.History != nil {
+		if list, ok := s.cfg.History.History(r.PathValue("id"), r.PathValue("bid")); ok {
+			return reply{body: newHistory(list)}, nil
+		}
+	}
 	b, err := s.findBackend(r)
 	if err != nil {
 		return reply{}, err

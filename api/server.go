@@ -55,6 +55,9 @@ type Config struct {
 	Metrics http.Handler
 	// Traffic records the requests over time; without it rates are null.
 	Traffic *TrafficRecorder
+	// History remembers what backends went through, also removed ones; nil is what the
+	// view shows.
+	History Historian
 	// Operator carries out orders; nil refuses them all.
 	Operator Operator
 	// Events is the stream of GET /events; nil is one that tells nothing.
