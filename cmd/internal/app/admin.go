@@ -10,7 +10,7 @@ func (a *App) adminServer() *api.Server {
 		File: a.cfg.File, Settings: a.cfg.Shown, Hosts: s.Admin.Hosts, Anonymous: s.Admin.Anonymous == "read-only", Users: s.Admin.Users, Verbose: s.Admin.Verbose,
 		Readiness: api.Readiness(s.Admin.Readiness),
 		Phase:     a.stopping.Load, Accepting: a.accepting.Load,
-		Operator: a.engine, History: a.engine, Events: a.events, Traffic: a.traffic, Dashboard: pages, Metrics: a.guardedMetrics(),
+		Operator: a.operator(), History: a.engine, Events: a.events, Traffic: a.traffic, Dashboard: pages, Metrics: a.guardedMetrics(),
 		LoginPage: pages.ServeLogin,
 	})
 }

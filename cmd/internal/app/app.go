@@ -58,6 +58,7 @@ type App struct {
 	log        zerolog.Logger
 	providers  []provider.Provider
 	engine     *healthcheck.Engine
+	state      *stateFile // nil: off
 	controller *router.Controller
 	proxy      *proxy.Proxy
 	events     *api.Events
@@ -109,6 +110,7 @@ func (a *App) wire(authorities map[string]*x509.CertPool, clients map[string]*tl
 		Concurrency: s.HealthCheck.Concurrency, PerHost: s.HealthCheck.PerHost,
 		AllowLoopback: s.HealthCheck.AllowLoopback, AllowLinkLocal: s.HealthCheck.AllowLinkLocal,
 	})
+	a.state = newStateFile(s.Admin.StateFile, a.engine, logs.For("app"))
 	a.access = newAccessLog(&s.Log.Access, a.cfg.Out, logs)
 	a.proxy = proxy.New(proxy.Config{
 		Outcomes: a.engine, Access: a.accessLog(), TrustedProxies: s.Proxy.TrustedProxies, CAs: authorities, ClientCerts: clients, StickyKey: []byte(s.Sticky.Key.Reveal()),
@@ -190,6 +192,10 @@ func (a *App) Run(ctx context.Context) error {
 // startCore starts what works behind the listeners beside the health engine:
 // controller, providers.
 func (a *App) startCore(ctx context.Context, c *crew) {
+	if a.state != nil {
+		a.state.restore() // before any backend appears
+		c.start(ctx, "state file", a.state.run)
+	}
 	snapshots := make(chan route.Snapshot)
 	c.start(ctx, "traffic recorder", a.traffic.Run)
 	c.start(ctx, "controller", func(ctx context.Context) error { return a.controller.Run(ctx, snapshots) })

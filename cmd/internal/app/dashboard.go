@@ -11,7 +11,7 @@ import (
 func (a *App) dashboard() *dashboard.Dashboard {
 	return dashboard.New(dashboard.Config{
 		Viewer: a.controller, Log: a.cfg.Logs.For("dashboard"), Version: a.cfg.Version, Started: time.Now(),
-		Prefix: a.cfg.Settings.Labels.Prefix, Explain: explainCode, Series: a.traffic, Operator: a.engine,
+		Prefix: a.cfg.Settings.Labels.Prefix, Explain: explainCode, Series: a.traffic, Operator: a.operator(),
 	})
 }
 
