@@ -65,7 +65,7 @@ func badChecks(text []byte, c *contents) []problem {
 	locate(text, wanted)
 	problems := make([]problem, len(found))
 	for i, d := range found {
-		problems[i] = problem{at: wanted[d.Label], message: d.Label + ": " + d.Message + " (strict, W021)", hint: d.Hint}
+		problems[i] = problem{at: wanted[d.Label], message: d.Label + ": refused by strict, without it W021: " + d.Message, hint: d.Hint}
 	}
 	slices.SortFunc(problems, byPlace)
 	return problems

@@ -16,6 +16,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("sozune.enable=true\nsozune.http.web.host=a.b,*.c\nsozune.http.web.path=/x")
 	f.Add("sozune.enable=1\nsozune.http.Web.host=a\nsozune.http.web.auth.basci=x:y\nsozune.http..port=1")
 	f.Add("sozune.enable=on\nsozune.tcp.db.entrypoint=postgres\nsozune.udp.x.port=\x00")
+	f.Add("sozune.enable=true\nsozune.http.a.host=a\nsozune.http.a.healthCheck.type=grpc\nsozune.http.a.healthCheck.body.regex=(\nsozune.http.a.passive.failures=5\nsozune.http.a.passive.recovery=probe")
+	f.Add("sozune.enable=true\nsozune.http.a.host=a\nsozune.http.a.retry.on=connect,5\nsozune.http.a.stickySession=1\nsozune.http.a.stickySession.cookie=a;b\nsozune.http.a.circuitBreaker.threshold=NaN")
 	f.Add("sozune.enable=true\nsozune.http.a.host=/[a-z]{1,3}/.b\nsozune.http.a.healthCheck.path=//x?y#z\nsozune.http.a.healthCheck.status=!2xx")
 	f.Fuzz(func(t *testing.T, text string) {
 		labels := map[string]string{"sozune.enable": "true"}
@@ -79,8 +81,30 @@ func checkDeclaration(t *testing.T, d Declaration) {
 			t.Errorf("header %q", h.Name)
 		}
 	}
+	checkResilience(t, &o, &b)
 	if d.Check != nil {
 		checkCheck(t, d.Check)
+	}
+}
+
+// checkResilience holds the ranges that the health engine and the proxy rely on.
+func checkResilience(t *testing.T, o *route.Options, b *BackendOptions) {
+	t.Helper()
+	p, k := &o.Passive, &o.Sticky
+	switch {
+	case p.Failures < 0, p.Window < 0, p.Latency < 0, p.EjectionTime <= 0, p.On() && p.MaxEjectionTime < p.EjectionTime,
+		p.MaxEjectionPercent < 1, p.MaxEjectionPercent > 100, p.Trials < 1, p.Recovery == "":
+		t.Errorf("passive %+v", p)
+	case o.Breaker.Threshold < 0, o.Breaker.Threshold > 1, o.Breaker.Threshold != o.Breaker.Threshold, o.Breaker.MinRequests < 1, o.Breaker.Cooldown <= 0:
+		t.Errorf("breaker %+v", o.Breaker)
+	case o.Retry.On == 0, o.Retry.TryDuration < 0, o.Retry.TryInterval < 0, strings.ContainsAny(o.Retry.Methods, " \r\n"):
+		t.Errorf("retry %+v", o.Retry)
+	case k.SameSite != "Lax" && k.SameSite != "Strict" && k.SameSite != "None", k.MaxAge < 0, k.Cookie != "" && !isToken(k.Cookie):
+		t.Errorf("sticky %+v", k)
+	case o.NoBackendStatus < 400, o.NoBackendStatus > 599, o.PanicThreshold < 0, o.PanicThreshold > 100, o.OnDown == "", o.Panic == "", o.Queue.Size < 0, o.Queue.Timeout < 0:
+		t.Errorf("options %+v", o)
+	case b.MaxConnections < 0, b.SlowStart < 0, b.SlowStartMin < 1, b.SlowStartMin > 100:
+		t.Errorf("backend %+v", b)
 	}
 }
 
@@ -93,8 +117,14 @@ func checkCheck(t *testing.T, c *route.Check) {
 	switch {
 	case strings.ContainsAny(request, "\r\n\x00") || strings.ContainsAny(c.Path+c.Host, " #"):
 		t.Errorf("a probe could be split: %q %q", c.Path, c.Host)
-	case c.Type == route.ProbeHTTP && (!strings.HasPrefix(c.Path, "/") || strings.HasPrefix(c.Path, "//")):
-		t.Errorf("probe path %q", c.Path)
+	case (c.Path != "") != (c.Type == route.ProbeHTTP || c.Type == route.ProbeWebSocket), c.Path != "" && (c.Path[0] != '/' || strings.HasPrefix(c.Path, "//")):
+		t.Errorf("%s probe with path %q", c.Type, c.Path)
+	case strings.ContainsAny(c.SNI+c.GRPCService, " \r\n\x00/") && c.GRPCService == "", strings.ContainsAny(c.GRPCService, " \r\n\x00"), c.GRPCService != "" && c.Type != route.ProbeGRPC:
+		t.Errorf("%s probe with SNI %q, service %q", c.Type, c.SNI, c.GRPCService)
+	case c.Method == "HEAD" && c.BodyContains+c.BodyRegex != "", c.Type != route.ProbeHTTP && (c.BodyContains+c.BodyRegex != "" || c.FollowRedirects || c.Method != "GET"):
+		t.Errorf("%s probe asks for a body: %+v", c.Type, c)
+	case c.FastInterval < 0, c.FastInterval > c.Interval, c.DownInterval < minInterval, c.Jitter < 0, c.Jitter > 50:
+		t.Errorf("pace %+v", c)
 	case c.Interval < minInterval, c.Timeout < 10*time.Millisecond, c.UnhealthyThreshold < 1, c.HealthyThreshold < 1:
 		t.Errorf("pace %+v", c)
 	}
@@ -128,7 +158,10 @@ func FuzzStatus(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, _ := web(t, map[string]string{"healthCheck.path": "/", "healthCheck.status": text})
+		d, _ := web(t, map[string]string{"healthCheck.path": "/", "healthCheck.status": text, "passive.failures": "1", "passive.status": text})
+		if p := d.Options.Passive.Status; p.String() == "" && fold(strings.TrimSpace(text)) != "none" {
+			t.Fatalf("%q counts no status as a failure", text)
+		}
 		accepted := 0
 		for code := 100; code < 600; code++ {
 			if d.Check.Status.Contains(code) {
