@@ -25,6 +25,10 @@ type Traffic struct {
 	// null for a backend.
 	Waiting *int64  `json:"waiting"`
 	Held    *uint64 `json:"held"`
+	// Queued are the requests in line now because every backend is full, TurnedAway those
+	// that ever found the line full or whose time in it was over; null for a backend.
+	Queued     *int64  `json:"queued"`
+	TurnedAway *uint64 `json:"turned_away"`
 	Retries uint64  `json:"retries"` // contacts beyond a request's first one
 	Cut     uint64  `json:"cut"`     // responses that broke off after their head
 	Classes Classes `json:"classes"`
@@ -111,12 +115,14 @@ func (r *TrafficRecorder) trafficOf(view *router.View, v *router.EntrypointView)
 		return nil
 	}
 	counts, minute := v.Traffic.Counts(), r.EntrypointMinute(v.Entrypoint.ID)
-	var inFlight, waiting int64
+	var inFlight, waiting, queued int64
+	var turned uint64
 	if cell := cellOf(view, v); cell != nil {
-		inFlight, waiting = cell.InFlight.Load(), max(cell.Held.Load(), 0)
+		inFlight, waiting, queued = cell.InFlight.Load(), max(cell.Held.Load(), 0), int64(cell.Line.Waiting())
+		_, turned = cell.Line.Counts()
 	}
 	out := newTraffic(&counts, &minute, inFlight)
-	out.Waiting, out.Held = &waiting, &counts.Held
+	out.Waiting, out.Held, out.Queued, out.TurnedAway = &waiting, &counts.Held, &queued, &turned
 	return out
 }
 
@@ -154,13 +160,17 @@ func (s *Server) traffic(*http.Request) (reply, *Error) {
 	var total *Traffic
 	if r != nil {
 		counts, minute := r.Counts(), r.TotalMinute()
-		var inFlight, waiting int64
+		var inFlight, waiting, queued int64
+		var turned uint64
 		for each := range r.tables.Table().Routes() {
 			inFlight += max(each.Cell.InFlight.Load(), 0)
 			waiting += max(each.Cell.Held.Load(), 0)
+			queued += int64(each.Cell.Line.Waiting())
+			_, n := each.Cell.Line.Counts()
+			turned += n
 		}
 		total = newTraffic(&counts, &minute, inFlight)
-		total.Waiting, total.Held = &waiting, &counts.Held
+		total.Waiting, total.Held, total.Queued, total.TurnedAway = &waiting, &counts.Held, &queued, &turned
 	}
 	return reply{body: TrafficOverview{Total: newSeries(total, r.Total()), Unrouted: newSeries(nil, r.Unrouted())}}, nil
 }

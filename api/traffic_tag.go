@@ -34,7 +34,8 @@ func (r *TrafficRecorder) appendLive(b []byte, view *router.View, v *router.Entr
 		b = appendInts(appendCounts(b, &counts), r.stamp(v.Entrypoint.ID, nil))
 	}
 	if cell := cellOf(view, v); cell != nil {
-		b = appendInts(b, cell.InFlight.Load(), cell.Held.Load())
+		waits, turned := cell.Line.Counts()
+		b = appendInts(b, cell.InFlight.Load(), cell.Held.Load(), int64(cell.Line.Waiting()), int64(waits), int64(turned))
 	}
 	for i := range v.Health.Backends {
 		load := v.Health.Backends[i].Load
