@@ -185,3 +185,19 @@ func selfSigned(t *testing.T, name string) *tls.Certificate {
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
+
+// TestRefusalAfterAFailedContact: who had contact with a backend is told how that ended,
+// not that no other one can be had.
+func TestRefusalAfterAFailedContact(t *testing.T) {
+	r := newRig(t)
+	entry := r.route("app.test", []string{closedAddress(t), closedAddress(t)})
+	judged(entry, &onceGate{})
+	r.start()
+	res, _ := r.get("app.test", "/")
+	wantReason(t, res, 502, route.ReasonConnectRefused)
+	if n := placement(entry, 0).Load.Requests.Load() + placement(entry, 1).Load.Requests.Load(); n != 1 {
+		t.Errorf("%d contacts", n)
+	}
+	res, _ = r.get("app.test", "/")
+	wantReason(t, res, 503, route.ReasonCircuitOpen)
+}
