@@ -87,6 +87,9 @@ type delivery struct {
 	last    route.Reason // of the last attempt that failed
 	// retrying is set while the request has a share of the entrypoint's budget.
 	retrying bool
+	// ejected is set when the last failure itself took its backend out of rotation: that is
+	// no sign that it leaves.
+	ejected  bool
 	replayed bool // a backend that left had it before
 	excused  int  // trials that failed and did not count
 }
@@ -145,7 +148,7 @@ func (p *Proxy) attempt(f *delivery, held *stay) *failure {
 	if fail != nil {
 		fail.trial = a.trial()
 		_, fail.whole = f.body.take()
-		p.failed(&a, fail, f.ended, took)
+		p.failed(f, &a, fail, took)
 		return fail
 	}
 	c.headReceived()
@@ -168,15 +171,16 @@ func (p *Proxy) attempt(f *delivery, held *stay) *failure {
 }
 
 // failed tells all who want to know about an attempt without a response.
-func (p *Proxy) failed(a *admission, fail *failure, now time.Time, took time.Duration) {
-	target := a.member.Placement
+func (p *Proxy) failed(f *delivery, a *admission, fail *failure, took time.Duration) {
+	target, before := f.target, f.r.Cell.Load()
 	seen := route.Outcome{Placement: target, Kind: fail.kind, Transport: true}
 	if !fail.ours {
 		target.Load.Traffic.Note(0, took)
 		p.report(seen)
 	}
 	seen.Void = fail.saysNothing(target)
-	a.tell(seen, now)
+	a.tell(seen, f.ended)
+	f.ejected = has(before.Members, target.Key()) && !has(f.r.Cell.Load().Members, target.Key())
 }
 
 // saysNothing reports whether a failure is none of the backend's: ours, an address that

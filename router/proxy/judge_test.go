@@ -22,6 +22,7 @@ type testJudge struct {
 	ended    int
 	outcomes []route.Outcome
 	onBegin  func()
+	onEnd    func()
 }
 
 // Begin implements route.Judge.
@@ -52,6 +53,9 @@ func (j *testJudge) End(t route.Ticket, o route.Outcome, now time.Time) {
 		panic("no time")
 	}
 	j.ended++
+	if j.onEnd != nil {
+		j.onEnd()
+	}
 	j.outcomes = append(j.outcomes, o)
 	if j.lease == t.Lease {
 		j.lease = 0

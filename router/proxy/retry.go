@@ -175,6 +175,10 @@ func (f *delivery) leaves(held *stay) bool {
 
 // left reports whether the backend that was contacted has left the rotation since.
 func (f *delivery) left() bool {
+	if f.ejected {
+		up, isOurs := f.target.Upstream.(*upstream)
+		return isOurs && up.left()
+	}
 	now, key := f.r.Cell.Load(), f.target.Key()
 	return now != f.rot && !has(now.Members, key) && !has(now.Fallback, key) && !has(now.Sticky, key)
 }

@@ -344,3 +344,27 @@ func tcpPair(t *testing.T) (near, far net.Conn) {
 	t.Cleanup(func() { _ = near.Close(); _ = far.Close() })
 	return near, far
 }
+
+// TestEjectionIsNoLeave: a failure that ejects its backend counts as any other; only one
+// that leaves costs no try.
+func TestEjectionIsNoLeave(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		good := &sink{status: 200}
+		r := newRig(t)
+		entry := r.route("app.test", []string{closedAddress(t), serveHTTP(t, good.ServeHTTP)}, func(e *route.Entrypoint) { e.Options.RetryAttempts = 1 })
+		all := entry.Cell.Load().Members
+		judge := &testJudge{onEnd: func() {
+			entry.Cell.Store(route.NewRotation(9, route.TierVerified, all[1:]))
+			if leaves {
+				all[0].Placement.Upstream.Retire(route.Drain{Timeout: int64(time.Minute)})
+			}
+		}}
+		judged(entry, nil, judge)
+		r.start()
+		res, _ := r.get("app.test", "/")
+		if want := map[bool]int{true: 200, false: 502}[leaves]; res.StatusCode != want {
+			t.Errorf("leaves %v: status %d, want %d", leaves, res.StatusCode, want)
+		}
+		balanced(t, entry, nil, judge)
+	}
+}
