@@ -52,6 +52,13 @@ func TestCheckIdentity(t *testing.T) {
 		"timeout":       checked(func(c *route.Check) { c.Timeout = time.Second }),
 		"jitter":        checked(func(c *route.Check) { c.Jitter = 5 }),
 		"initial delay": checked(func(c *route.Check) { c.InitialDelay = time.Second }),
+		"redirects":     checked(func(c *route.Check) { c.FollowRedirects = true }),
+		"contains":      checked(func(c *route.Check) { c.BodyContains = "x" }),
+		"regex":         checked(func(c *route.Check) { c.BodyRegex = "x" }),
+		"tls":           checked(func(c *route.Check) { c.Type = route.ProbeTLS }),
+		"tls, https":    func(b *route.Backend) { checked(func(c *route.Check) { c.Type = route.ProbeTLS })(b); b.Scheme = route.SchemeHTTPS },
+		"grpc":          checked(func(c *route.Check) { c.Type = route.ProbeGRPC }),
+		"websocket":     checked(func(c *route.Check) { c.Type = route.ProbeWebSocket }),
 	} {
 		k := key(edit)
 		if k == base {
