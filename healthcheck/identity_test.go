@@ -56,9 +56,12 @@ func TestCheckIdentity(t *testing.T) {
 		"contains":      checked(func(c *route.Check) { c.BodyContains = "x" }),
 		"regex":         checked(func(c *route.Check) { c.BodyRegex = "x" }),
 		"tls":           checked(func(c *route.Check) { c.Type = route.ProbeTLS }),
-		"tls, https":    func(b *route.Backend) { checked(func(c *route.Check) { c.Type = route.ProbeTLS })(b); b.Scheme = route.SchemeHTTPS },
-		"grpc":          checked(func(c *route.Check) { c.Type = route.ProbeGRPC }),
-		"websocket":     checked(func(c *route.Check) { c.Type = route.ProbeWebSocket }),
+		"tls, https": func(b *route.Backend) {
+			checked(func(c *route.Check) { c.Type = route.ProbeTLS })(b)
+			b.Scheme = route.SchemeHTTPS
+		},
+		"grpc":      checked(func(c *route.Check) { c.Type = route.ProbeGRPC }),
+		"websocket": checked(func(c *route.Check) { c.Type = route.ProbeWebSocket }),
 	} {
 		k := key(edit)
 		if k == base {

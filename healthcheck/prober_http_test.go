@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"fairlead/router/route"
 )
@@ -130,6 +133,7 @@ func TestBodies(t *testing.T) {
 		{"endless, silent", webCheck(contains("ready")), says(head + "\r\nrea"), route.KindTimeout, "reading the body (5s)", ""},
 		{"endless, expression", webCheck(matches("^ready")), says(head + "\r\nready"), route.KindTimeout, "reading the body", ""},
 		{"endless, full speed", webCheck(matches("ready")), answer(head + "\r\n" + long + long), bad, "64 KiB", ""},
+		{"in two pieces", webCheck(contains("ready")), pieces(head+"\r\nall rea", "dy"), "", "the body matches", ""},
 		{"a bad status first", webCheck(contains("ready")), answer("HTTP/1.1 503 X\r\n\r\nready"), route.KindBadStatus, "503", ""},
 		{"compressed", webCheck(contains("ready")), answer(head + "Content-Encoding: gzip\r\n\r\n\x1f\x8b"), bad, "compressed", ""},
 		{"HEAD", webCheck(contains("ready"), func(c *route.Check) { c.Method = "HEAD" }), answer(sized("ready")), route.KindConfigError, "HEAD", ""},
@@ -137,6 +141,29 @@ func TestBodies(t *testing.T) {
 	} {
 		tt.run(t, Config{})
 	}
+}
+
+// pieces is says in several writes.
+func pieces(texts ...string) func(context.Context) (net.Conn, error) {
+	return server(func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 4096))
+		for _, text := range texts {
+			_, _ = io.WriteString(c, text)
+		}
+		silent(c)
+	})
+}
+
+// TestFoundTextEndsTheProbe: what was found in a body that goes on is not waited for.
+func TestFoundTextEndsTheProbe(t *testing.T) {
+	dial := pieces("HTTP/1.1 200 OK\r\n\r\nready", " and more")
+	cfg := Config{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
+	synctest.Test(t, func(t *testing.T) {
+		r := Once(t.Context(), cfg, route.Backend{Host: "10.0.0.1", Port: 80}, route.Check{Type: route.ProbeHTTP, BodyContains: "ready"})
+		if !r.Result.OK || r.Result.Duration != 0 {
+			t.Errorf("%+v", r.Result)
+		}
+	})
 }
 
 // TestMethods: the method is the one on the wire.
@@ -148,5 +175,27 @@ func TestMethods(t *testing.T) {
 		if len(site.asked) != 1 || site.asked[0] != method+" /health HTTP/1.1" {
 			t.Errorf("%s: asked %q", method, site.asked)
 		}
+	}
+}
+
+// TestRedirectsStayAtTheAddress: a name that changes its address between two requests of
+// one probe leads nowhere else.
+func TestRedirectsStayAtTheAddress(t *testing.T) {
+	site := &pages{texts: map[string]string{"/": redirect(302, "/end"), "/end": ok200}}
+	var dialled []string
+	lookups := 0
+	cfg := Config{
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
+			lookups++
+			return []netip.Addr{netip.AddrFrom4([4]byte{10, 0, 0, byte(lookups)})}, nil
+		},
+		Dial: func(ctx context.Context, _, address string) (net.Conn, error) {
+			dialled = append(dialled, address)
+			return site.dial(ctx)
+		},
+	}
+	r := Once(t.Context(), cfg, route.Backend{Host: "app.internal", Port: 8080}, route.Check{Type: route.ProbeHTTP, FollowRedirects: true})
+	if !r.Result.OK || lookups != 1 || !slices.Equal(dialled, []string{"10.0.0.1:8080", "10.0.0.1:8080"}) {
+		t.Errorf("%d look-ups, dialled %v: %+v", lookups, dialled, r.Result)
 	}
 }

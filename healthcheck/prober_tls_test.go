@@ -70,7 +70,8 @@ func TestTLSProbe(t *testing.T) {
 	failed := route.KindTLSFailure
 	cfg := Config{CAs: map[string]*x509.CertPool{"lab": ca.pool}, ClientCerts: map[string]*tls.Certificate{"mine": &client}}
 	for _, tt := range []meeting{
-		{"silence", tlsCheck(), handshake(good, func(s *tls.Conn) { silent(s) }), "", "TLS handshake done", ""},
+		{"silence", tlsCheck(), handshake(good, func(s *tls.Conn) { silent(s.NetConn()) }), "", "TLS handshake done", ""},
+		{"goodbye for goodbye", tlsCheck(), handshake(good, func(s *tls.Conn) { silent(s); _ = s.Close() }), "", "TLS handshake done", ""},
 		{"the server ends", tlsCheck(), handshake(good, ends), "", "done", ""},
 		{"the server says goodbye", tlsCheck(), handshake(good, func(s *tls.Conn) { _ = s.Close() }), "", "done", ""},
 		{"the server talks", tlsCheck(), handshake(good, func(s *tls.Conn) { _, _ = io.WriteString(s, "* OK IMAP ready\r\n") }), "", "done", ""},
