@@ -237,6 +237,7 @@ func transitionLine(t *api.EventTransition, s style) string {
 	if why != "" {
 		line += "  " + why
 	}
+	line += orderedBy(tr)
 	if t.Backend == nil {
 		return line
 	}
@@ -244,6 +245,22 @@ func transitionLine(t *api.EventTransition, s style) string {
 		return line + s.dim("  (in rotation)")
 	}
 	return line + s.dim("  (out of rotation)")
+}
+
+// orderedBy names whose order a transition followed, and the reason, unless its message
+// does.
+func orderedBy(t *api.Transition) string {
+	if t.Actor == nil {
+		return ""
+	}
+	text := ""
+	if !strings.Contains(t.Message, *t.Actor) {
+		text = "  by " + *t.Actor
+	}
+	if t.Reason != nil && !strings.Contains(t.Message, *t.Reason) {
+		text += " (" + *t.Reason + ")"
+	}
+	return text
 }
 
 func placeOf(t *api.EventTransition) string {

@@ -29,7 +29,7 @@ func (p *program) explainEntrypoint(ctx context.Context, id string) error {
 	if len(e.Health.History) > 0 {
 		p.say("\n%s", s.bold("Lately"))
 		for _, t := range e.Health.History {
-			p.say("  %s  %s -> %s  %s", time.UnixMilli(t.AtMS).Format(time.TimeOnly), t.From, s.state(t.To), t.Message)
+			p.say("  %s  %s -> %s  %s", time.UnixMilli(t.AtMS).Format(time.TimeOnly), t.From, s.state(t.To), t.Message+orderedBy(&t))
 		}
 	}
 	if len(e.Diagnostics) > 0 {

@@ -177,11 +177,11 @@ func (p *program) printHealth(list []api.Entrypoint, now time.Time) {
 		if e.Health.Explain != "" {
 			p.say("  %s", e.Health.Explain)
 		}
-		for _, note := range notes(e, now) {
+		for _, note := range append(notes(e, now), lineNotes(e, now)...) {
 			p.say("  %s", s.warn(note))
 		}
 		p.printBackends(e.BackendHealth, now)
-		for _, a := range e.Absent {
+		for _, a := range absentOnce(e.Absent) {
 			line := fmt.Sprintf("  %s: no backend now (%s)", a.Name, a.Reason)
 			if a.Detail != nil {
 				line += ", " + *a.Detail
@@ -227,6 +227,9 @@ func (p *program) printBackends(list []api.BackendHealth, now time.Time) {
 		t.note(b.Explain)
 		if b.Hint != nil && !strings.Contains(b.Explain, *b.Hint) {
 			t.note("Hint: " + *b.Hint)
+		}
+		for _, text := range layerNotes(b, now) {
+			t.note(text)
 		}
 	}
 	t.write(p.Out, "  ", s)

@@ -31,9 +31,9 @@ func (s style) dim(text string) string  { return s.paint("2", text) }
 // state colours a state of a backend or an entrypoint.
 func (s style) state(text string) string {
 	switch strings.TrimSpace(text) {
-	case "up", "ok", "unchecked", "ready", "served":
+	case "up", "ok", "unchecked", "ready", "served", "closed":
 		return s.good(text)
-	case "down", "panic", "failed", "error", "unavailable", "no_route", "refused":
+	case "down", "ejected", "panic", "open", "failed", "error", "unavailable", "no_route", "refused":
 		return s.bad(text)
 	}
 	return s.warn(text)
