@@ -111,9 +111,38 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) (*answe
 }
 
 func (c *Client) fetch(ctx context.Context, target *url.URL) (*answer, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
+	return c.send(ctx, http.MethodGet, target, nil)
+}
+
+// post sends one POST with a body in JSON and reads the answer. path is as in get.
+func (c *Client) post(ctx context.Context, path string, body, into any) error {
+	target, err := url.Parse(c.base.String() + path)
+	if err != nil {
+		return fmt.Errorf("admin URL: %w", err)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("admin request: %w", err)
+	}
+	a, err := c.send(ctx, http.MethodPost, target, text)
+	if err != nil {
+		return err
+	}
+	return c.decode(a, into)
+}
+
+// send sends one request; a nil body is none.
+func (c *Client) send(ctx context.Context, method string, target *url.URL, body []byte) (*answer, error) {
+	var content io.Reader = http.NoBody
+	if body != nil {
+		content = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target.String(), content)
 	if err != nil {
 		return nil, fmt.Errorf("admin request: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
@@ -125,14 +154,14 @@ func (c *Client) fetch(ctx context.Context, target *url.URL) (*answer, error) {
 		return nil, &UnreachableError{URL: c.URL(), Err: cause(err)}
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return nil, &UnreachableError{URL: c.URL(), Err: cause(err)}
 	}
-	if len(body) > maxAnswer {
+	if len(text) > maxAnswer {
 		return nil, fmt.Errorf("the answer of %s is larger than %d MiB: ask for pages", c.URL(), maxAnswer>>20)
 	}
-	return &answer{status: resp.StatusCode, header: resp.Header, body: body, url: target}, nil
+	return &answer{status: resp.StatusCode, header: resp.Header, body: text, url: target}, nil
 }
 
 // cause takes the request's URL out of an error of net/http: its query may hold

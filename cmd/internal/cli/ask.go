@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +24,14 @@ func (p *program) jsonFlag(cmd *cobra.Command) {
 
 // client returns the one that asks the router of --admin or FAIRLEAD_ADMIN, as the
 // user of FAIRLEAD_USER and FAIRLEAD_PASSWORD.
-func (p *program) client() (*client.Client, error) {
+func (p *program) client() (*client.Client, error) { return p.clientWithin(client.DefaultTimeout) }
+
+// clientWithin is client for answers that may take their time.
+func (p *program) clientWithin(timeout time.Duration) (*client.Client, error) {
 	c, err := client.New(client.Config{
-		URL:  cmp.Or(p.admin, p.lookup("FAIRLEAD_ADMIN"), p.adminOfServe()),
-		User: p.lookup("FAIRLEAD_USER"), Password: p.lookup("FAIRLEAD_PASSWORD"),
+		Timeout: timeout,
+		URL:     cmp.Or(p.admin, p.lookup("FAIRLEAD_ADMIN"), p.adminOfServe()),
+		User:    p.lookup("FAIRLEAD_USER"), Password: p.lookup("FAIRLEAD_PASSWORD"),
 		UserAgent: "fairlead/" + buildVersion(),
 	})
 	if err != nil {
@@ -43,6 +48,9 @@ func (p *program) adminOfServe() string {
 	}
 	return ""
 }
+
+// statusOf is the router's refusal in an error of the client.
+func statusOf(err error) (*client.StatusError, bool) { return errors.AsType[*client.StatusError](err) }
 
 // asked turns an error of the client into what it means for a run. What the router
 // said is cleaned: it may quote labels.

@@ -40,7 +40,9 @@ type program struct {
 	Streams
 	admin string // --admin of the commands that ask a router
 	json  bool
-	exit  int // of a command that succeeded in saying something bad
+	// counted: the result of a probe by order counts (--apply).
+	counted bool
+	exit    int // of a command that succeeded in saying something bad
 }
 
 // failure ends a run: what happened, what to do, and the exit code.
@@ -169,7 +171,8 @@ func (p *program) root() *cobra.Command {
 backend, keeps traffic on those that can serve, and can always say why.
 
 Exit codes: 0 done, 1 failed, 3 wrong usage, 4 router not reachable;
-route resolve and health say more with 1 and 2 (see their help).`,
+route resolve, health and the orders about backends say more with 1 and 2 (see
+their help).`,
 		Example: `  fairlead serve                                     run the router
   fairlead route resolve http://app.example.com/v1   which route takes a request, and why
   fairlead health                                    every entrypoint, every backend
@@ -187,7 +190,8 @@ route resolve and health say more with 1 and 2 (see their help).`,
 		return usage("see "+cmd.CommandPath()+" --help", "%v", err)
 	})
 	root.AddCommand(p.serveCommand(), p.routeCommand(), p.healthCommand(), p.explainCommand(), p.validateCommand(), p.eventsCommand(),
-		p.hashPasswordCommand(), p.healthcheckCommand(), p.demoCommand(), p.doctorCommand(), p.versionCommand(), p.whoamiCommand())
+		p.hashPasswordCommand(), p.healthcheckCommand(), p.demoCommand(), p.doctorCommand(), p.probeCommand(), p.versionCommand(), p.whoamiCommand())
+	root.AddCommand(p.orderCommands()...)
 	return root
 }
 
