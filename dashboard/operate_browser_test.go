@@ -115,6 +115,26 @@ func TestProbeNowInTheWindow(t *testing.T) {
 	eventually(t, ctx, 2*time.Second, `!document.getElementById('operator').open`)
 }
 
+// TestTheAnswerToAnOrderIsThePage: the card changes by it, and not only by the next
+// reading of the page, which may be seconds away.
+func TestTheAnswerToAnOrderIsThePage(t *testing.T) {
+	r := newRig(t, staff()...)
+	r.entrypoint("shop", 2)
+	r.publish()
+	ctx := newBrowser(t)
+	enter(t, ctx, r.admin.URL, "anna")
+	open(t, ctx, r.url("entrypoints/http_shop"))
+	eventually(t, ctx, 20*time.Second, `document.querySelectorAll('article[data-level=calm]').length === 2`)
+	press(t, ctx, "demo-shop-1", "drain")
+	eval[bool](t, ctx, `(() => { // no reading any more
+		for (let i = setTimeout(() => {}, 0); i > 0; i--) clearTimeout(i);
+		window.setTimeout = () => 0;
+		return true;
+	})()`)
+	do(t, ctx, chromedp.Click("#operator button[type=submit]"))
+	eventually(t, ctx, 5*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-1")+` === 'draining'`)
+}
+
 // TestWithoutRightsThereIsNothingToPress: no button, no window.
 func TestWithoutRightsThereIsNothingToPress(t *testing.T) {
 	r := newRig(t, staff()...)

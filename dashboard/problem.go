@@ -144,7 +144,11 @@ func (q *request) troubles() []found {
 	for i := range q.view.Entrypoints {
 		v := &q.view.Entrypoints[i]
 		if rank, ok := problemRank(v); ok {
-			hits = append(hits, found{v, rank, v.Health.Since})
+			at := v.Health.Since
+			if rank == rankCircuit {
+				at = phaseSince(v.Health.History, route.PhaseOpen)
+			}
+			hits = append(hits, found{v, rank, at})
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Or(a.rank-b.rank, b.at.Compare(a.at)) })

@@ -139,8 +139,6 @@ export function startLive() {
   soon(POLL);
 
   return {
-    // soon reads the page anew.
-    soon,
     // show takes a page that is here already.
     show: update,
     // go shows the page at another query, as a filter does, and keeps it current.

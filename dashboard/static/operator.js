@@ -80,7 +80,6 @@ export function startOperator(live) {
     const said = find(page)?.querySelector('.said')?.textContent || '';
     dialog.close();
     live.show(page);
-    live.soon();
     const place = find(document)?.querySelector('.said');
     if (place) place.textContent = said;
     announce(said);
