@@ -65,10 +65,11 @@ func (t *teller) missing(s route.Snapshot, isNew func(parts ...string) bool) {
 	}
 }
 
-// diagnostic is a warning when it costs something, else a debug line.
+// diagnostic is a warning when it costs something, else a debug line. A probe that does
+// not speak the backend's TLS costs what it does not see (I109).
 func (t *teller) diagnostic(provider, candidate string, d route.Diagnostic) {
 	level := zerolog.WarnLevel
-	if d.Severity == route.SeverityInfo {
+	if d.Severity == route.SeverityInfo && d.Code != "I109" {
 		level = zerolog.DebugLevel
 	}
 	t.log.WithLevel(level).Str(route.FieldProvider, provider).Str("candidate", candidate).Str(route.FieldCode, d.Code).

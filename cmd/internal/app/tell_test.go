@@ -10,6 +10,21 @@ import (
 	"fairlead/router/route"
 )
 
+// TestStartUpWarnings: mistakes that cost something only on a bad day are seen without
+// debug lines.
+func TestStartUpWarnings(t *testing.T) {
+	for code, level := range map[string]string{"I109": "warn", "W130": "warn", "W021": "warn", "I001": "debug", "I107": "debug"} {
+		var out bytes.Buffer
+		newTeller(zerolog.New(&out)).tell(route.Snapshot{
+			Provider:   "docker",
+			Candidates: []route.CandidateDiagnostics{{CandidateID: "c1", Diagnostics: []route.Diagnostic{route.Diagnose(code, "do", "text")}}},
+		})
+		if !strings.Contains(out.String(), `"level":"`+level+`"`) {
+			t.Errorf("%s: %s", code, &out)
+		}
+	}
+}
+
 // TestLogNamesRefusalsOnce: a refused container is in the log, once, and again when it comes back.
 func TestLogNamesRefusalsOnce(t *testing.T) {
 	var out bytes.Buffer
