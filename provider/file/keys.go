@@ -5,7 +5,7 @@ import "strings"
 // places are the keys of the file that stand for labels, relative to an entry. Those of
 // one backend are relative to it.
 var (
-	places = map[string]string{
+	places = map[string]string{ //nolint:gosec // names of keys, no credentials
 		"host": "config.hostnames", "path": "config.path", "pathExact": "config.path", "pathRegex": "config.path",
 		"methods": "config.methods", "matchHeaders": "config.match_headers", "matchQuery": "config.match_query",
 		"matchClientIP": "config.match_client_ip", "priority": "config.priority", "entrypoint": "config.entrypoint",

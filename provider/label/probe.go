@@ -171,7 +171,8 @@ func (s *scope) set(name string) bool {
 // bodyOfHead drops what would look into a body that never comes (RFC 9110, section
 // 9.3.2).
 func (s *scope) bodyOfHead(c *route.Check) {
-	if c.Method != "HEAD" {
+	const head = "HEAD"
+	if c.Method != head {
 		return
 	}
 	for _, name := range []string{"healthCheck.body.contains", "healthCheck.body.regex"} {

@@ -2,6 +2,7 @@ package label
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -149,9 +150,7 @@ func TestProbeFollowsTheBackend(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.keys["scheme"] = tt.scheme
-		for name, value := range map[string]string{"backendTLS.serverName": "in.example", "backendTLS.ca": "internal", "backendTLS.clientCert": "edge"} {
-			tt.keys[name] = value
-		}
+		maps.Copy(tt.keys, keys{"backendTLS.serverName": "in.example", "backendTLS.ca": "internal", "backendTLS.clientCert": "edge"})
 		b := newBench(t)
 		b.run("c1", "p", "web", tt.keys, at("10.0.0.5", 8080))
 		backend := b.group(nil).Entrypoints[0].Backends[0]

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -400,7 +401,7 @@ func FuzzConfig(f *testing.F) {
 		var env []string
 		for _, l := range leaves(&r.config) {
 			text := show(l.value)
-			if s, ok := l.value.Interface().(route.Secret); ok {
+			if s, ok := reflect.TypeAssert[route.Secret](l.value); ok {
 				text = s.Reveal()
 			}
 			if strings.ContainsAny(text, "\n\x00") || l.kind() == "list" || l.kind() == "table" || l.kind() == "users" || text != strings.TrimSpace(text) {
