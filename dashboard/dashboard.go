@@ -82,7 +82,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this page can only be read", http.StatusMethodNotAllowed)
 		return
 	}
-	d.page(w, r, path)
+	d.page(w, r, path) //nolint:contextcheck // the request has it
 }
 
 // allowed are the methods of a page.

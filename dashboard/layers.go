@@ -217,8 +217,11 @@ func phaseSince(history []route.Transition, phase route.PassivePhase) time.Time 
 // isTripped reports whether a breaker refuses every request of an entrypoint that would
 // be served otherwise.
 func isTripped(v *router.EntrypointView) bool {
+	if b := v.Health.Breaker; b == nil || b.State != route.PhaseOpen {
+		return false
+	}
 	state, _, _ := verdictOf(v)
-	return v.Health.Breaker != nil && v.Health.Breaker.State == route.PhaseOpen && state != route.EntrypointDown
+	return state != route.EntrypointDown
 }
 
 // Loud reports whether the breaker refuses anything.

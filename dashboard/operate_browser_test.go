@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"time"
 
@@ -111,6 +112,23 @@ func TestProbeNowInTheWindow(t *testing.T) {
 			t.Errorf("the report does not say %q: %s", want, text)
 		}
 	}
+	whole := r.served.Load()
+	for _, c := range []struct {
+		status int
+		says   string
+	}{{http.StatusUnauthorized, "the session is over"}, {http.StatusBadGateway, "it is not known whether that was done"}} {
+		var other http.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.Method == http.MethodPost {
+				http.Error(w, "no", c.status)
+				return
+			}
+			(*whole).ServeHTTP(w, req)
+		})
+		r.served.Store(&other)
+		do(t, ctx, chromedp.Click("#operator button[type=submit]"))
+		eventually(t, ctx, 5*time.Second, `document.querySelector('#operator .problem-note')?.textContent.includes('`+c.says+`') && document.activeElement.className === 'problem-note'`)
+	}
+	r.served.Store(whole)
 	do(t, ctx, chromedp.Click("#operator [data-close]"))
 	eventually(t, ctx, 2*time.Second, `!document.getElementById('operator').open`)
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,7 +134,7 @@ func checks(e *route.Entrypoint, c *api.EntrypointConfig, o origins) []optionRow
 	if check.Type == route.ProbeGRPC {
 		r.add("Service", check.GRPCService, "healthcheck.grpcservice")
 	}
-	if check.Method != "GET" {
+	if check.Method != http.MethodGet {
 		r.add("Method", check.Method, "healthcheck.method")
 	}
 	switch status := h.Status.(type) {

@@ -38,30 +38,32 @@ export function startOperator(live) {
     request = new XMLHttpRequest();
     request.open(method, address);
     request.responseType = 'document';
-    request.timeout = 30000;
+    request.timeout = 60000; // a probe may take its time
     request.onabort = () => {};
     const mine = request;
     request.onloadend = () => {
       if (request !== mine) return;
       request = null;
       dialog.removeAttribute('aria-busy');
-      take(mine.response, method, address);
+      take(mine.response, method, address, mine.status);
     };
     dialog.setAttribute('aria-busy', 'true');
     request.send(form);
   }
 
-  function take(page, method, address) {
+  function take(page, method, address, status) {
     const asked = page?.getElementById('operate');
     if (asked) {
       at = address;
       show(asked, method);
     } else if (method === 'POST' && page?.querySelector('#main[data-page="entrypoints"] article.backend')) {
       finish(page);
-    } else if (method === 'GET') {
-      location.assign(address); // the page itself says what is wrong
+    } else if (method === 'POST') {
+      complain(whatIsWrong(page, status));
+    } else if (status === 0) {
+      announce('The router does not answer.');
     } else {
-      complain(page);
+      location.assign(address); // the page itself says what is wrong
     }
   }
 
@@ -86,8 +88,7 @@ export function startOperator(live) {
     refocus();
   }
 
-  function complain(page) {
-    const text = page?.querySelector('.empty h2')?.textContent || 'The router does not answer: it is not known whether that was done.';
+  function complain(text) {
     let note = dialog.querySelector('.problem-note');
     if (!note) {
       note = document.createElement('p');
@@ -98,6 +99,13 @@ export function startOperator(live) {
     }
     note.textContent = text;
     note.focus();
+  }
+
+  function whatIsWrong(page, status) {
+    if (status === 401) return 'Nothing was done: the session is over. Load the page anew and log in.';
+    const said = page?.querySelector('.empty h2')?.textContent;
+    if (said) return 'Nothing was done. ' + said;
+    return 'The router did not answer as expected: it is not known whether that was done. The page behind shows what holds.';
   }
 
   function find(page) {
