@@ -229,3 +229,60 @@ func TestFullMembersArePassedOver(t *testing.T) {
 	}
 	balanced(t, entry, nil)
 }
+
+// TestReserve: however many try at once, no more than the limit have a slot.
+func TestReserve(t *testing.T) {
+	const limit = 3
+	var inFlight, holders, most atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20_000 {
+				if !reserve(&inFlight, limit) {
+					continue
+				}
+				n := holders.Add(1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				holders.Add(-1)
+				inFlight.Add(-1)
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() > limit || inFlight.Load() != 0 {
+		t.Errorf("%d slots of %d, %d in flight in the end", most.Load(), limit, inFlight.Load())
+	}
+	if !reserve(&inFlight, 0) || inFlight.Load() != 1 {
+		t.Error("no limit is a limit")
+	}
+}
+
+// TestNobodyOvertakes: a slot that is free is for who waits, not for who comes.
+func TestNobodyOvertakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		entry := r.route("app.test", []string{"127.0.0.1:1"}, limited(1, 3, time.Minute))
+		matched := r.Table().Match(exchangeFor(t, "app.test", "/"))
+		ended, load := make(chan struct{}), placement(entry, 0).Load
+		load.InFlight.Store(1)
+		waits, comes := waitingDelivery(t.Context(), t, matched), waitingDelivery(t.Context(), t, matched)
+		go waits.begin(&stay{ended: ended})
+		synctest.Wait()
+		load.InFlight.Store(0) // as between the end of a request and the word of it
+		go comes.begin(&stay{ended: ended})
+		synctest.Wait()
+		if comes.call != nil {
+			t.Error("the later one has the slot")
+		}
+		entry.Cell.Line.Wake()
+		synctest.Wait()
+		if waits.call == nil || comes.call != nil {
+			t.Errorf("the first has it: %v, the later one: %v", waits.call != nil, comes.call != nil)
+		}
+		waits.done()
+		synctest.Wait()
+		comes.done()
+		balanced(t, entry, nil)
+	})
+}

@@ -98,7 +98,7 @@ func TestStickyClientMovesOnlyWhereItMust(t *testing.T) {
 		{"in the fallback", func(rot *route.Rotation) {
 			onTrial := all[1]
 			onTrial.Judge = &testJudge{onTrial: true, lease: 1}
-			rot.Members, rot.Fallback = []route.Member{onTrial}, all[:1]
+			rot.Members, rot.Fallback = []route.Member{onTrial}, []route.Member{all[0], all[2]}
 		}, "", true},
 		{"down", func(rot *route.Rotation) { rot.Members = all[1:] }, "", false},
 		{"on trial, which is taken", func(rot *route.Rotation) {
