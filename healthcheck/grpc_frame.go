@@ -15,7 +15,7 @@ const grpcPrefix = 5
 
 // grpcFrame puts a message into a frame.
 func grpcFrame(message []byte) []byte {
-	frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))) //nolint:gosec // at most 258 bytes
+	frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message)))
 	return append(frame, message...)
 }
 
@@ -81,7 +81,7 @@ func servingStatus(message []byte) (uint64, error) {
 		switch tag & 7 {
 		case wireVarint:
 			value, n = binary.Uvarint(message)
-			skip = uint64(max(n, 0)) //nolint:gosec // not negative
+			skip = uint64(max(n, 0))
 		case wireFixed64:
 			skip = 8
 		case wireFixed32:

@@ -44,13 +44,16 @@ type Spec struct {
 	flaw string         // why the probe cannot be made, "" when it can
 }
 
+// methodHead is the method whose answer has no body.
+const methodHead = "HEAD"
+
 // newSpec makes the spec of a normalized check on a backend.
 func newSpec(c *route.Check, b *route.Backend) Spec {
 	s := Spec{Check: *c, ServerName: serverName(c, b), ALPN: trafficALPN(b)}
 	if c.Type != route.ProbeHTTP || c.BodyContains == "" && c.BodyRegex == "" {
 		return s
 	}
-	if c.Method == "HEAD" {
+	if c.Method == methodHead {
 		s.flaw = "an answer to HEAD has no body to look into"
 	}
 	if c.BodyRegex != "" {

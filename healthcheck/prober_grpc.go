@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"fairlead/router/route"
@@ -70,7 +69,7 @@ func (l *link) classifyH2(err error) verdict {
 func (r Result) judgeGRPC(a *h2Answer, service string) Result {
 	v := verdict{kind: route.KindGRPCError}
 	switch {
-	case a.status != http.StatusOK:
+	case a.status != statusOK:
 		v.kind, v.message = route.KindBadStatus, fmt.Sprintf("answered HTTP %d instead of gRPC", a.status)
 	case !isGRPC(a.contentType):
 		v.kind, v.message, v.clue = route.KindProtocolError, "answered HTTP/2, but not gRPC", clueNotGRPC

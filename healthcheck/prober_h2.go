@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +24,9 @@ const (
 	maxH2Frames  = 1000     // of all kinds, so that a server that only chats comes to an end
 	maxH2Request = 16 << 10 // of header fields: one frame without asking the server
 )
+
+// statusOK is the only HTTP status of an answer that is gRPC.
+const statusOK = 200
 
 // h2Call is one request on a connection of its own: stream 1 (RFC 9113).
 type h2Call struct {
@@ -58,7 +60,7 @@ func (c *h2Call) prepare(agent string, headers []route.CheckHeader) error {
 		return errRequestPart
 	}
 	c.fields = []hpack.HeaderField{
-		{Name: ":method", Value: http.MethodPost}, {Name: ":scheme", Value: c.scheme}, {Name: ":path", Value: c.path},
+		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: c.scheme}, {Name: ":path", Value: c.path},
 		{Name: ":authority", Value: c.authority}, {Name: "te", Value: "trailers"}, {Name: "content-type", Value: "application/grpc"},
 	}
 	given := false
@@ -84,7 +86,7 @@ func (c *h2Call) show(x *route.ProbeExchange) {
 	if x == nil {
 		return
 	}
-	x.RequestLine = http.MethodPost + " " + c.path + " HTTP/2"
+	x.RequestLine = "POST " + c.path + " HTTP/2"
 	for _, f := range c.fields {
 		if !f.IsPseudo() {
 			x.RequestHeaders = append(x.RequestHeaders, f.Name)
@@ -97,7 +99,7 @@ func (a *h2Answer) show(x *route.ProbeExchange) {
 	if x == nil || a.status == 0 {
 		return
 	}
-	x.StatusLine = strings.TrimRight(fmt.Sprintf("HTTP/2 %d %s", a.status, http.StatusText(a.status)), " ")
+	x.StatusLine = strings.TrimRight(fmt.Sprintf("HTTP/2 %d %s", a.status, reason(a.status)), " ")
 	x.ResponseHeaders = a.names[:min(len(a.names), maxShown)]
 	x.BodyBytes = int64(len(a.body))
 }
@@ -267,7 +269,7 @@ func (a *h2Answer) takeFields(frame *http2.MetaHeadersFrame) error {
 // foreign reports whether the head alone says that this is no gRPC: its body, an error
 // page, is not waited for.
 func (a *h2Answer) foreign() bool {
-	return a.status != 0 && (a.status != http.StatusOK || !isGRPC(a.contentType))
+	return a.status != 0 && (a.status != statusOK || !isGRPC(a.contentType))
 }
 
 // takeData takes a part of the body, which of a gRPC answer is a message with its length.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -77,13 +76,61 @@ func (h *head) show(x *route.ProbeExchange) {
 	if x == nil {
 		return
 	}
-	x.StatusLine = strings.TrimRight(fmt.Sprintf("%s %d %s", h.version, h.status, http.StatusText(h.status)), " ")
+	x.StatusLine = strings.TrimRight(fmt.Sprintf("%s %d %s", h.version, h.status, reason(h.status)), " ")
 	x.ResponseHeaders = nil
 	for _, f := range h.fields[:min(len(h.fields), maxShown)] {
 		if httpguts.ValidHeaderFieldName(f.name) {
 			x.ResponseHeaders = append(x.ResponseHeaders, f.name)
 		}
 	}
+}
+
+// reason is the standard reason phrase of the statuses that probes meet, "" for others
+// (RFC 9110, section 15).
+func reason(status int) string {
+	switch status {
+	case 101:
+		return "Switching Protocols"
+	case 200:
+		return "OK"
+	case 204:
+		return "No Content"
+	case 301:
+		return "Moved Permanently"
+	case 302:
+		return "Found"
+	case 303:
+		return "See Other"
+	case 304:
+		return "Not Modified"
+	case 307:
+		return "Temporary Redirect"
+	case 308:
+		return "Permanent Redirect"
+	case 400:
+		return "Bad Request"
+	case 401:
+		return "Unauthorized"
+	case 403:
+		return "Forbidden"
+	case 404:
+		return "Not Found"
+	case 405:
+		return "Method Not Allowed"
+	case 421:
+		return "Misdirected Request"
+	case 429:
+		return "Too Many Requests"
+	case 500:
+		return "Internal Server Error"
+	case 502:
+		return "Bad Gateway"
+	case 503:
+		return "Service Unavailable"
+	case 504:
+		return "Gateway Timeout"
+	}
+	return ""
 }
 
 // readResponse reads up to the end of the final response head. Interim responses are skipped. Errors of the connection come back as they

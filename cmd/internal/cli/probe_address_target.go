@@ -2,6 +2,7 @@ package cli
 
 import (
 	"net"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -105,10 +106,10 @@ func (o *probeOptions) apply(c *route.Check) error {
 	if o.method != "" {
 		c.Method = strings.ToUpper(o.method)
 	}
-	if !slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, c.Method) {
+	if !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, c.Method) {
 		return usage("give GET, HEAD or OPTIONS", "--method is none that a probe may use")
 	}
-	if c.Method == "HEAD" && o.contains+o.regex != "" {
+	if c.Method == http.MethodHead && o.contains+o.regex != "" {
 		return usage("give --method GET", "an answer to HEAD has no body to look into")
 	}
 	if _, err := regexp.Compile(o.regex); err != nil {
@@ -143,7 +144,7 @@ func (o *probeOptions) setHeaders(c *route.Check) error {
 
 // fit refuses flags that the kind of probe has no use for.
 func (o *probeOptions) fit(c *route.Check) error {
-	http, web := c.Type == route.ProbeHTTP, c.Type != route.ProbeTCP && c.Type != route.ProbeTLS
+	byHTTP, web := c.Type == route.ProbeHTTP, c.Type != route.ProbeTCP && c.Type != route.ProbeTLS
 	secure := c.Type == route.ProbeTLS || c.Scheme == route.SchemeHTTPS
 	for _, f := range []struct {
 		name  string
@@ -151,11 +152,11 @@ func (o *probeOptions) fit(c *route.Check) error {
 		fits  bool
 		wants string
 	}{
-		{"--method", o.method != "", http, "http or https"},
-		{"--status", o.status != "", http, "http or https"},
-		{"--contains", o.contains != "", http, "http or https"},
-		{"--regex", o.regex != "", http, "http or https"},
-		{"--follow-redirects", o.followRedirects, http, "http or https"},
+		{"--method", o.method != "", byHTTP, "http or https"},
+		{"--status", o.status != "", byHTTP, "http or https"},
+		{"--contains", o.contains != "", byHTTP, "http or https"},
+		{"--regex", o.regex != "", byHTTP, "http or https"},
+		{"--follow-redirects", o.followRedirects, byHTTP, "http or https"},
 		{"--header", len(o.headers) > 0, web, "http, https, grpc, grpcs, ws or wss"},
 		{"--host", o.host != "", web || secure, "http, https, tls, grpc, grpcs, ws or wss"},
 		{"--grpc-service", o.grpcService != "", c.Type == route.ProbeGRPC, "grpc or grpcs"},
