@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+	"testing"
 	"time"
 
 	"fairlead/router"
@@ -132,4 +134,23 @@ func probedView() router.EntrypointView {
 	grpc.Kind, grpc.Message = route.KindGRPCNotServing, "the server says NOT_SERVING"
 	grpc.LastResult = &route.ProbeResult{At: ago(3 * time.Second), Kind: grpc.Kind, Message: grpc.Message, Status: 200, GRPC: 0, Remote: a.Address(), Duration: time.Millisecond, Phases: route.Phases{DNS: -1, TLS: -1, Body: -1}}
 	return router.EntrypointView{Entrypoint: entrypoint("probed", a, b, c), Health: health(route.EntrypointPartial, grpc, up(b), up(c))}
+}
+
+// TestWhatIsHealthyHasNoKind: a healthy backend that is taken out does not fail.
+func TestWhatIsHealthyHasNoKind(t *testing.T) {
+	schema := compile(t, "backend_health.schema.json")
+	yes := true
+	v := servicedView()
+	for _, h := range v.Health.Backends {
+		h.Healthy = &yes
+		out := BackendHealthOf(&v, &h, true)
+		if out.Kind != nil || out.unhealthy() {
+			t.Errorf("%s: kind %v", out.State, out.Kind)
+		}
+		text, err := json.Marshal(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		validate(t, schema, text)
+	}
 }

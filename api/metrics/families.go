@@ -113,7 +113,7 @@ func table() [numFamilies]Family {
 		unroutedRequests:   {"unrouted_requests_total", "counter", []string{"class"}, "Requests that no entrypoint took, by what the client got."},
 
 		backendInfo:          {"backend_info", "gauge", []string{"entrypoint", "backend", "address", "container"}, "1; joins a backend's id with its address and container."},
-		backendUp:            {"backend_up", "gauge", backend, "1 while probes or Docker say that the backend is well, 0 while they say that it is not; no series while nobody knows."},
+		backendUp:            {"backend_up", "gauge", backend, "1 while probes, traffic and Docker have nothing against the backend, 0 while one of them says that it fails; no series while nobody knows."},
 		backendState:         {"backend_state", "gauge", of(backend, "state"), "1 for the state that the backend is in; other states have no series."},
 		backendInRotation:    {"backend_in_rotation", "gauge", backend, "1 while requests are sent to the backend, else 0."},
 		backendRequests:      {"backend_requests_total", "counter", of(backend, "class"), "Contacts by the backend's answer: 1xx to 5xx, or none for a contact without an answer."},

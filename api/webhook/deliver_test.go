@@ -199,6 +199,9 @@ func TestStop(t *testing.T) {
 			if s := p.Stats(); time.Since(begin) != 0 || s != (Stats{Dropped: 5}) {
 				t.Errorf("%s: %s, %+v", name, time.Since(begin), s)
 			}
+			if name == "in an attempt" && strings.Contains(p.log.String(), `"warn"`) {
+				t.Errorf("the receiver is blamed for the stop: %s", p.log.String())
+			}
 			if len(r.seen()) != 1 || !strings.Contains(p.log.String(), `"notices":4`) {
 				t.Errorf("%s: %d attempts, log %s", name, len(r.seen()), p.log.String())
 			}
