@@ -38,13 +38,15 @@ func TestDrainServesBoundClients(t *testing.T) {
 		r.at(20 * time.Second)
 		r.must("http_a", "a", route.Order{Action: route.OrderDrain, Actor: "eva", Reason: "still"})
 		r.wantLast("a", "draining>draining admin operator eva still")
+		r.at(25 * time.Second)
+		r.must("http_a", "", route.Order{Action: route.OrderDrain, Scope: route.ScopeService, Force: true})
 		r.at(30 * time.Second)
-		if got := r.sticky("http_a"); got != "a sticky_only" {
+		if got := r.sticky("http_a"); got != "a sticky_only, b sticky_only" {
 			t.Errorf("at 30 s: %q", got)
 		}
 		rev := r.cells["http_a"].Load().Rev
 		r.at(31 * time.Second)
-		if got := r.sticky("http_a"); got != "" || r.cells["http_a"].Load().Rev == rev {
+		if got := r.sticky("http_a"); got != "b sticky_only" || r.cells["http_a"].Load().Rev == rev {
 			t.Errorf("at 31 s: %q", got)
 		}
 		if text := r.health("http_a", "a").Explain; !strings.Contains(text, "served by others") {
