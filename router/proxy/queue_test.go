@@ -235,9 +235,11 @@ func TestReserve(t *testing.T) {
 	const limit = 1
 	var inFlight, holders, most atomic.Int64
 	var wg sync.WaitGroup
-	for range 8 {
+	start := make(chan struct{})
+	for range 4 {
 		wg.Go(func() {
-			for range 20_000 {
+			<-start
+			for range 200_000 {
 				if !reserve(&inFlight, limit) {
 					continue
 				}
@@ -249,6 +251,7 @@ func TestReserve(t *testing.T) {
 			}
 		})
 	}
+	close(start)
 	wg.Wait()
 	if most.Load() > limit || inFlight.Load() != 0 {
 		t.Errorf("%d slots of %d, %d in flight in the end", most.Load(), limit, inFlight.Load())
