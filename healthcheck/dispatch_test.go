@@ -49,8 +49,8 @@ func TestFreeSlotsAreUsedAtOnce(t *testing.T) {
 			host := fmt.Sprintf("10.0.0.%d", i+1)
 			r.net.set(host+":80", slowly)
 			sets = append(sets, r.set(fmt.Sprint("http_", i), backend("b", host)))
+			r.apply(sets...) // one by one: a crowd would be spread out
 		}
-		r.apply(sets...)
 		r.run()
 		r.at(10*time.Second + 510*time.Millisecond)
 		for i := range 20 {
@@ -94,6 +94,41 @@ func TestStartupSpread(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCrowdSpreadsOut: thousands that come at once are not asked on the same ticks for
+// ever; nobody waits longer for it than an interval.
+func TestCrowdSpreadsOut(t *testing.T) {
+	bubble(t, Config{}, func(r *rig) {
+		const n = 1000
+		var sets []route.PlacementSet
+		for i := range n {
+			host := fmt.Sprintf("10.0.%d.%d", i/200, i%200+1)
+			r.net.set(host+":80", accept)
+			sets = append(sets, r.set(fmt.Sprint("http_", i), backend("b", host)))
+		}
+		r.apply(sets...)
+		r.run()
+		r.at(41500 * time.Millisecond)
+		ticks := map[time.Duration]int{}
+		for i := range n {
+			at := r.net.dials(fmt.Sprintf("10.0.%d.%d:80", i/200, i%200+1))
+			for k := 1; k < len(at); k++ {
+				if gap := at[k] - at[k-1]; gap > 10*time.Second || gap <= 0 || k > 1 && gap != 10*time.Second {
+					t.Fatalf("no. %d: pause %d was %s", i, k, gap)
+				}
+			}
+			ticks[at[len(at)-1]]++
+		}
+		if len(ticks) != 10 {
+			t.Errorf("they are asked on %d ticks of a cycle of ten", len(ticks))
+		}
+		for at, k := range ticks {
+			if k > n/5 {
+				t.Errorf("%d of %d are asked at %s", k, n, at)
+			}
+		}
+	})
 }
 
 // TestExpedite: traffic, Docker and nothing else bring a probe forward; never two at

@@ -108,6 +108,9 @@ type check struct {
 
 	nextAt   time.Time
 	inFlight *task
+	// crowded: it came with more checks than may be probed at once, and with all of them
+	// on the same ticks it would wait at each.
+	crowded bool
 	// again: an expedite came while a probe was in flight.
 	again     bool
 	expedited bool      // the next launch was asked for by traffic or the provider

@@ -28,6 +28,7 @@ func (e *Engine) spread(added []*check, now time.Time) {
 		now = now.Add(firstPause)
 	}
 	for _, c := range added {
+		c.crowded = len(added) > e.cfg.Concurrency
 		c.nextAt = now
 		if most > 0 {
 			c.nextAt = now.Add(rand.N(most))

@@ -127,7 +127,13 @@ func (e *Engine) launch(c *check, h share, now time.Time) {
 // plan books the next launch after an applied result (rule 5).
 func (e *Engine) plan(c *check, t *task, now time.Time) {
 	base, _ := c.pace(e.cfg.Tick)
-	if base > 2*e.cfg.Tick {
+	switch {
+	case base <= 2*e.cfg.Tick:
+	case c.crowded:
+		// Once, early: its cycle is somewhere else than that of all the others.
+		c.crowded = false
+		base = (1 + rand.N(base/e.cfg.Tick)) * e.cfg.Tick
+	default:
 		base += jitter(c.key.timing.jitter, base, e.cfg.Tick)
 	}
 	c.nextAt = t.tick.Add(base)

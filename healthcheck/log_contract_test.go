@@ -1,0 +1,105 @@
+package healthcheck
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"fairlead/router/route"
+)
+
+// line is what a line of the log must look like: level, what is said, and the fields in
+// their order.
+func line(level, backend, from, to, cause, kind, counters, in, message string) *regexp.Regexp {
+	who := ""
+	if backend != "" {
+		who = `"backend":"` + backend + `","address":"10\.0\.0\.\d:80","container":"` + backend + `-name",`
+	}
+	if counters != "" {
+		counters = `,"consecutive_ok":\d+,"consecutive_fail":` + strings.Replace(counters, "/", `,"threshold":`, 1)
+	}
+	actor := ""
+	if cause == "operator" {
+		actor = `,"actor":"ops","reason":"deploy"`
+	}
+	return regexp.MustCompile(`^\{"level":"` + level + `","route":"http_api",` + who + `"from":"` + from + `","to":"` + to +
+		`","cause":"` + cause + `","kind":"` + kind + `","message":"[^"]*"` + actor + counters +
+		`,"in_rotation":` + in + `,"rev":\d+,"message":"` + message + `"\}$`)
+}
+
+// TestLogLines: each transition of each layer is one line with route, backend, from, to,
+// cause, kind and counters; steady state has none at info (health.md, test 19).
+func TestLogLines(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		r.engine.cfg.Log = r.engine.cfg.Log.Level(zerolog.InfoLevel)
+		e := ejecting()
+		two := []route.Backend{
+			backend("b1", "10.0.0.1", checked(func(c *route.Check) { c.UnhealthyThreshold, c.HealthyThreshold, c.FastInterval = 3, 2, time.Second })),
+			backend("b2", "10.0.0.2"),
+		}
+		r.net.set("10.0.0.1:80", accept)
+		r.net.set("10.0.0.2:80", accept)
+		r.apply(r.setOf(e, two...))
+		r.run()
+		r.still()
+		r.expect(5*time.Minute, "the start",
+			line("info", "b[12]", "pending", "up", "probe", "", "0/[12]", "true", "backend up"),
+			line("info", "b[12]", "pending", "up", "probe", "", "0/[12]", "true", "backend up"))
+		r.net.set("10.0.0.1:80", refuse)
+		r.expect(6*time.Minute, "a fault", line("warn", "b1", "up", "down", "probe", "connection_refused", "3/3", "false", "backend down"))
+		r.net.set("10.0.0.1:80", blackhole)
+		r.expect(7*time.Minute, "another fault", line("info", "b1", "down", "down", "probe", "timeout", "3/3", "false", "backend reason changed"))
+		r.net.set("10.0.0.2:80", refuse)
+		r.expect(8*time.Minute, "no backend left",
+			line("warn", "b2", "up", "down", "probe", "connection_refused", "1/1", "true", "backend down"),
+			line("warn", "", "partial", "panic", "probe", "", "", "true", "route panic started"))
+		r.net.set("10.0.0.1:80", accept)
+		r.net.set("10.0.0.2:80", accept)
+		r.expect(9*time.Minute, "all back",
+			line("info", "b[12]", "down", "up", "probe", "", "0/[12]", "true", "backend up"),
+			line("info", "", "panic", "partial|panic", "probe", "", "", "true", "route panic ended"),
+			line("info", "b[12]", "down", "up", "probe", "", "0/[12]", "true", "backend up"))
+		r.requests("b1", 503, 503, 503)
+		r.expect(9*time.Minute+time.Second, "an ejection", line("warn", "b1", "up", "ejected", "traffic", "ejected_failures", `\d+/\d+`, "false", "backend ejected"))
+		r.expect(10*time.Minute, "the end of an ejection", line("info", "b1", "ejected", "trial", "timer", "ejected_failures", `\d+/\d+`, "true", "backend trial"))
+		r.request("b1", 200)
+		r.expect(11*time.Minute, "a good trial", line("info", "b1", "trial", "up", "traffic", "", `\d+/\d+`, "true", "backend readmitted"))
+		r.command(route.OrderDrain)
+		r.expect(12*time.Minute, "a drain", line("info", "b1", "up", "draining", "operator", "admin_drain", `\d+/\d+`, "false", "backend drain"))
+		r.command(route.OrderReady)
+		r.expect(13*time.Minute, "ready", line("info", "b1", "draining", "up", "operator", "", `\d+/\d+`, "true", "backend ready"))
+		two[1].Provider = route.ProviderUnhealthy
+		r.apply(r.setOf(ejecting(), two...))
+		r.expect(14*time.Minute, "Docker's word", line("warn", "b2", "up", "gated", "provider", "docker_unhealthy", `\d+/\d+`, "false", "backend down"))
+	})
+}
+
+func (r *rig) command(action route.OrderAction) {
+	r.t.Helper()
+	if err := r.engine.Order("http_api", "b1", route.Order{Action: action, Actor: "ops", Reason: "deploy", Scope: route.ScopeBackend}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// expect lets time pass and holds the lines since the last call to the patterns.
+func (r *rig) expect(until time.Duration, what string, want ...*regexp.Regexp) {
+	r.t.Helper()
+	r.at(until)
+	var got []string
+	r.logs.mu.Lock()
+	if text := strings.TrimSpace(r.logs.b.String()); text != "" {
+		got = strings.Split(text, "\n")
+	}
+	r.logs.b.Reset()
+	r.logs.mu.Unlock()
+	ok := len(got) == len(want)
+	for i := 0; ok && i < len(got); i++ {
+		ok = want[i].MatchString(got[i])
+	}
+	if !ok {
+		r.t.Errorf("%s: lines\n%s\nwant\n%v", what, strings.Join(got, "\n"), want)
+	}
+}
