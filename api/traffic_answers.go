@@ -29,9 +29,9 @@ type Traffic struct {
 	// that ever found the line full or whose time in it was over; null for a backend.
 	Queued     *int64  `json:"queued"`
 	TurnedAway *uint64 `json:"turned_away"`
-	Retries uint64  `json:"retries"` // contacts beyond a request's first one
-	Cut     uint64  `json:"cut"`     // responses that broke off after their head
-	Classes Classes `json:"classes"`
+	Retries    uint64  `json:"retries"` // contacts beyond a request's first one
+	Cut        uint64  `json:"cut"`     // responses that broke off after their head
+	Classes    Classes `json:"classes"`
 }
 
 // Classes are requests by the first digit of their status.
