@@ -88,9 +88,22 @@ func Families() []Family { t := table(); return t[:] }
 // table is the one place where metrics are named. Names and help are part of the
 // contract; docs/reference/metrics.md is made of it.
 func table() [numFamilies]Family {
-	entry, backend := []string{"entrypoint"}, []string{"entrypoint", "backend"}
-	of := func(labels []string, more string) []string { return append(slices.Clip(labels), more) }
-	t := [numFamilies]Family{
+	var t [numFamilies]Family
+	for _, part := range []map[family]Family{entrypointFamilies(), backendFamilies(), routerFamilies()} {
+		for i, f := range part {
+			f.Name = "fairlead_" + f.Name
+			t[i] = f
+		}
+	}
+	return t
+}
+
+// of adds a label.
+func of(labels []string, more string) []string { return append(slices.Clip(labels), more) }
+
+func entrypointFamilies() map[family]Family {
+	entry := []string{"entrypoint"}
+	return map[family]Family{
 		buildInfo:   {"build_info", "gauge", []string{"version", "revision", "goversion"}, "1; the labels say what runs."},
 		entrypoints: {"entrypoints", "gauge", []string{"state"}, "Entrypoints by state: ok, partial, panic, down, pending, unchecked."},
 
@@ -111,7 +124,12 @@ func table() [numFamilies]Family {
 		entrypointBreaker:  {"entrypoint_breaker_state", "gauge", of(entry, "state"), "1 for the state of the circuit breaker: closed, open, half_open; no series without one."},
 		entrypointOpens:    {"entrypoint_breaker_opens_total", "counter", entry, "Times that the circuit breaker opened; no series without one."},
 		unroutedRequests:   {"unrouted_requests_total", "counter", []string{"class"}, "Requests that no entrypoint took, by what the client got."},
+	}
+}
 
+func backendFamilies() map[family]Family {
+	backend := []string{"entrypoint", "backend"}
+	return map[family]Family{
 		backendInfo:          {"backend_info", "gauge", []string{"entrypoint", "backend", "address", "container"}, "1; joins a backend's id with its address and container."},
 		backendUp:            {"backend_up", "gauge", backend, "1 while probes, traffic and Docker have nothing against the backend, 0 while one of them says that it fails; no series while nobody knows."},
 		backendState:         {"backend_state", "gauge", of(backend, "state"), "1 for the state that the backend is in; other states have no series."},
@@ -136,7 +154,11 @@ func table() [numFamilies]Family {
 		backendAdmin:           {"backend_admin_state", "gauge", of(backend, "state"), "1 for the operator's word: ready, drain, maintenance."},
 		backendWarmup:          {"backend_warmup_percent", "gauge", backend, "Share of its weight that the backend gets while it starts slowly; no series otherwise."},
 		backendFull:            {"backend_full", "gauge", backend, "1 while the backend has as many requests as maxConnections permits, else 0; no series without a limit."},
+	}
+}
 
+func routerFamilies() map[family]Family {
+	return map[family]Family{
 		probesFinished: {"probes_finished_total", "counter", nil, "Probes that ended, whatever came of them."},
 		probeResults:   {"probe_results_total", "counter", []string{"kind"}, "Probes whose result counted, by what they saw: ok, or the kind of the failure."},
 		probeDuration:  {"probe_duration_seconds", "histogram", []string{"type"}, "Time that probes took, by type: tcp, http, tls, grpc, websocket; no series before the first of a type."},
@@ -164,8 +186,4 @@ func table() [numFamilies]Family {
 		webhookRetries: {"webhook_retries_total", "counter", nil, "Attempts beyond the first one of a notice."},
 		webhookWaiting: {"webhook_notices_waiting", "gauge", nil, "Notices that wait for their turn."},
 	}
-	for i := range t {
-		t[i].Name = "fairlead_" + t[i].Name
-	}
-	return t
 }

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"fairlead/api"
 	"fairlead/router/route"
 )
@@ -113,8 +115,7 @@ func (s *Sender) post(ctx context.Context, id string, body []byte) error {
 
 // plain is an error without the address: that of url.Error holds all of it.
 func (s *Sender) plain(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -145,9 +146,8 @@ func judge(res *http.Response) error {
 // waitAfter is the pause after an attempt, counted from 1.
 func waitAfter(err error, attempt int) time.Duration {
 	d := min(firstPause<<(attempt-1), longestPause)
-	d = d/2 + mathrand.N(d/2+1) //nolint:gosec // only spreads load
-	var busy *busyError
-	if errors.As(err, &busy) {
+	d = d/2 + mathrand.N(d/2+1)
+	if busy, ok := errors.AsType[*busyError](err); ok {
 		d = max(d, busy.wait)
 	}
 	return d
@@ -168,12 +168,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 // complain warns once of a receiver that does not take notices; the rest is for those
 // who look closer.
 func (s *Sender) complain(err error, attempt int, what string) {
-	line := s.cfg.Log.Debug()
+	level := zerolog.DebugLevel
 	if !s.silent {
-		line = s.cfg.Log.Warn()
+		level = zerolog.WarnLevel
 	}
 	s.silent = true
-	line.Str("receiver", s.target.Host).AnErr(route.FieldCause, err).Int("attempt", attempt).Msg(what)
+	s.cfg.Log.WithLevel(level).Str("receiver", s.target.Host).AnErr(route.FieldCause, err).Int("attempt", attempt).Msg(what)
 }
 
 // answers says that the receiver takes notices again.
