@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"fairlead/router/route"
@@ -30,9 +31,12 @@ func (r *rig) must(entrypoint, backend string, o route.Order) {
 	}
 }
 
-// wantLoud checks the last loud transition of a backend: "from>to cause actor reason".
+// wantLast checks the last loud transition of a backend: "from>to cause actor reason".
 func (r *rig) wantLast(backend, want string) {
 	r.t.Helper()
+	synctest.Wait() // until what was queued is told
+	r.seen.mu.Lock()
+	defer r.seen.mu.Unlock()
 	var got string
 	for _, t := range r.seen.all {
 		if t.Backend == backend && !t.Debug {
@@ -284,4 +288,16 @@ func TestReadyAfterMaintenanceProbesFirst(t *testing.T) {
 			r.wantServing("http_a", "a b")
 		})
 	}
+}
+
+// TestReadyAfterAShortMaintenance: the probe is brought forward, it does not wait for the
+// time at which one was planned before.
+func TestReadyAfterAShortMaintenance(t *testing.T) {
+	pair(t, func(r *rig) {
+		r.must("http_a", "a", maintenance)
+		r.at(2 * time.Second)
+		r.must("http_a", "a", ready)
+		r.at(3500 * time.Millisecond)
+		r.wantState("http_a", "a", route.StateUp, route.InVerified)
+	})
 }
