@@ -195,7 +195,7 @@ func TestFeedsActive(t *testing.T) {
 		}
 		r.request("b0", 200)
 		r.at(4 * time.Second)
-		r.requests("b0", 503, 200, 0, 503) // in a row: two
+		r.requests("b0", 503, 200, 0, -1, 503, -1) // in a row: two
 		r.at(5 * time.Second)
 		if h := r.health("http_api", "b0"); h.State != route.StateUp || h.Counters.ConsecutiveFail != 2 {
 			t.Errorf("%s with %d failures", h.State, h.Counters.ConsecutiveFail)
