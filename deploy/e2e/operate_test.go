@@ -108,7 +108,7 @@ func TestOperateRefusesTheLast(t *testing.T) {
 		t.Errorf("%v %+v", err, b)
 	}
 	out, code := s.cliAs("op", "s3cret", "ready", "http_app", short(one))
-	if code != 0 || !strings.Contains(out, "ready") {
+	if code != 0 || !strings.Contains(out, "was maintenance") {
 		t.Errorf("ready: exit %d\n%s", code, out)
 	}
 	s.waitFor("app.localhost", 200, "app")

@@ -145,7 +145,7 @@ func orderFailed(err error, action route.OrderAction) error {
 	case client.IsRefusal(err):
 		f := &failure{code: exitRefused, message: printable(status.Message)}
 		switch status.Code {
-		case api.CodeUnauthorized:
+		case api.CodeUnauthorized, api.CodeForbidden:
 			f.fix = "set FAIRLEAD_USER and FAIRLEAD_PASSWORD to a user with the role admin"
 		case string(route.OrderWouldEmpty):
 			f.fix = "fairlead " + string(action) + " ... --force carries it out all the same"
