@@ -60,11 +60,11 @@ func (en *entry) timed() bool {
 
 // judge hears what traffic sees of the placement; nil while nobody wants to know. In
 // panic it turns nobody away.
-func (p *placement) judge(panic bool) route.Judge {
+func (p *placement) judge(panicking bool) route.Judge {
 	switch {
 	case p.passive == nil:
 		return nil // not a nil *ejector in an interface
-	case panic:
+	case panicking:
 		return (*lenient)(p.passive)
 	}
 	return p.passive

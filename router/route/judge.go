@@ -9,8 +9,9 @@ type Judge interface {
 	// Begin takes a ticket for one attempt. It is false while the placement is on trial
 	// and the trial is taken: another one must be picked.
 	Begin(now time.Time) (Ticket, bool)
-	// End gives a ticket back with what the attempt saw. Each ticket must be ended, on
-	// every path; a second End of a ticket does nothing.
+	// End gives a ticket back with what the attempt saw. Each ticket must be ended once, on
+	// every path. A second End of a trial's ticket does nothing, nor does one of a ticket
+	// whose epoch is over; the zero Ticket is nobody's and never counts.
 	End(t Ticket, o Outcome, now time.Time)
 }
 
