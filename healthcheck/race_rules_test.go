@@ -181,6 +181,7 @@ func TestR5OneStep(t *testing.T) {
 			readers.Go(func() { agreed[i] = r.read(800) })
 		}
 		readers.Wait()
+		r.stop()
 		for i := 1; i < len(r.seen.all); i++ {
 			if r.seen.all[i].Rev < r.seen.all[i-1].Rev {
 				t.Fatalf("transition %d has revision %d after %d", i, r.seen.all[i].Rev, r.seen.all[i-1].Rev)

@@ -94,7 +94,7 @@ func (m *matrix) apply() {
 	m.rig.apply(m.rig.setOf(&other, backend("n", "10.0.0.8")), m.rig.setOf(&entry, slices.Clone(m.backends)...))
 }
 
-// subject is the placement that a row is about.
+// subject is the placement that a row is about. The caller holds the engine's lock.
 func (m *matrix) subject() *placement {
 	for _, p := range m.rig.engine.entries[m.entry.ID].placements {
 		if p.backend().Host == m.backends[0].Host || p.backend().ID == m.backends[0].ID {
@@ -140,7 +140,9 @@ func (row *matrixRow) hold(r *rig) {
 	}
 	r.net.set("10.0.0.1:80", refuse)
 	r.at(12 * time.Second)
+	r.engine.mu.Lock()
 	before := m.subject().check.generation
+	r.engine.mu.Unlock()
 	row.expect(m, &matrixRow{active: keptActive, passive: keptPassive, admin: route.AdminDrain, check: keptCheck}, before)
 	asked := m.asked()
 	row.change(m)
@@ -173,6 +175,8 @@ func (m *matrix) asked() []time.Duration {
 // expect compares what a row leaves with the layers of the subject.
 func (row *matrixRow) expect(m *matrix, want *matrixRow, generation uint64) {
 	m.rig.t.Helper()
+	m.rig.engine.mu.Lock()
+	defer m.rig.engine.mu.Unlock()
 	p := m.subject()
 	active := fmt.Sprint(p.active.status, " ", p.active.fail)
 	if p.active.stale {
