@@ -213,6 +213,9 @@ func TestTimeoutChangedInFlight(t *testing.T) {
 		r.net.set("10.0.0.1:80", blackhole)
 		r.at(10500 * time.Millisecond)
 		r.apply(r.set("http_api", backend("b1", "10.0.0.1", checked(func(c *route.Check) { c.Timeout = 2 * time.Second }))))
+		if got := len(r.engine.View().Checks); got != 1 {
+			t.Errorf("%d checks: the old one goes on", got)
+		}
 		r.at(12500 * time.Millisecond)
 		r.wantState("http_api", "b1", route.StateUp, route.InVerified)
 		r.at(13500 * time.Millisecond)
