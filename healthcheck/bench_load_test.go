@@ -126,7 +126,7 @@ func startServers(b *testing.B) []uint16 {
 			continue
 		}
 		var ports []uint16
-		for _, text := range strings.Fields(list) {
+		for text := range strings.FieldsSeq(list) {
 			n, err := strconv.ParseUint(text, 10, 16)
 			if err != nil {
 				b.Fatal(err)
