@@ -56,6 +56,8 @@ type passive struct {
 	fails   int         // in a row or within the window, saturating at the threshold; those that ejected it until it is back
 	recent  []time.Time // of the failures within the window; what is in it never changes
 	last    fault
+	undo    int    // failures that the last success forgot
+	undoBy  uint64 // serial of that success
 	blocked string // "cap" or "last": why it is not ejected although it should be
 
 	n               int // length of the ejection in base periods
@@ -142,8 +144,14 @@ func (s passive) end(r *passiveRules, t route.Ticket, o *route.Outcome, now time
 	case o.Void:
 		return s, changeNone
 	case bad:
+		if o.Late && t.Serial == s.undoBy {
+			s.fails = max(s.fails, s.undo)
+		}
 		return s.failure(r, o, now, w)
 	case r.Window <= 0:
+		if s.fails > 0 {
+			s.undo, s.undoBy = s.fails, t.Serial
+		}
 		s.fails, s.blocked = 0, ""
 	}
 	return s, changeNone
@@ -218,6 +226,7 @@ func (s passive) openFor(n int, last time.Duration, now time.Time) passive {
 	s.phase, s.n, s.openedAt, s.until = route.PhaseOpen, n, now, now.Add(last)
 	s.epoch++
 	s.ejections++
+	s.undo, s.undoBy = 0, 0
 	s.recent, s.blocked = nil, ""
 	s.good, s.probed, s.lease = 0, 0, 0
 	return s

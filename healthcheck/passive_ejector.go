@@ -22,10 +22,11 @@ type ejector struct {
 	placement *placement
 	chance    func() float64 // 0 to 1
 
-	mu    sync.Mutex
-	rules passiveRules
-	state passive
-	fed   feed
+	mu     sync.Mutex
+	serial uint64 // of the last ticket
+	rules  passiveRules
+	state  passive
+	fed    feed
 	// refused is the entry's step at which the engine did not allow an ejection: until
 	// the next one its answer is the same, and failures do not ask again.
 	refused uint64
@@ -61,6 +62,10 @@ func (j *ejector) Begin(now time.Time) (route.Ticket, bool) {
 		j.state, t, ok = j.state.begin(&j.rules, now)
 	} else {
 		t.Epoch = j.state.epoch
+	}
+	if ok {
+		j.serial++
+		t.Serial = j.serial
 	}
 	j.mu.Unlock()
 	return t, ok

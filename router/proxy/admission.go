@@ -37,6 +37,15 @@ func (a *admission) tell(o route.Outcome, now time.Time) {
 	}
 }
 
+// brokeOff tells the judge that the response whose head was a success ended early on
+// the backend's side.
+func (a *admission) brokeOff(o route.Outcome, now time.Time) {
+	if judge := a.member.Judge; judge != nil {
+		o.Late = true
+		judge.End(a.ticket, o, now)
+	}
+}
+
 // release gives all back that is still held. What was not told says nothing about the
 // backend.
 func (a *admission) release() {

@@ -166,7 +166,7 @@ func (p *Proxy) attempt(f *delivery, held *stay) *failure {
 	held.leave()
 	x.Status = res.status
 	p.count(x, res.status)
-	p.deliver(f, c, res)
+	p.deliver(f, c, &a, res)
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (fail *failure) saysNothing(target *route.Placement) bool {
 }
 
 // deliver relays a response to the client.
-func (p *Proxy) deliver(f *delivery, c *call, res *response) {
+func (p *Proxy) deliver(f *delivery, c *call, a *admission, res *response) {
 	x, target := f.x, f.target
 	if f.sticky != nil && target.Sticky != "" && target.Sticky != f.cookie {
 		res.cookie = f.sticky.cookie(target.Sticky, p.secure(x))
@@ -207,7 +207,9 @@ func (p *Proxy) deliver(f *delivery, c *call, res *response) {
 		target.Load.Traffic.NoteCut()
 		x.Route.Cell.Traffic.NoteCut()
 		x.Reason = route.ReasonBackendClosed
-		p.report(route.Outcome{Placement: target, Kind: bodyKind(c, err), Transport: true, Status: res.status})
+		broke := route.Outcome{Placement: target, Kind: bodyKind(c, err), Transport: true, Status: res.status}
+		p.report(broke)
+		a.brokeOff(broke, time.Now())
 	}
 }
 

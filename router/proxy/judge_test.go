@@ -52,7 +52,9 @@ func (j *testJudge) End(t route.Ticket, o route.Outcome, now time.Time) {
 	if now.IsZero() {
 		panic("no time")
 	}
-	j.ended++
+	if !o.Late { // it follows the end of its ticket
+		j.ended++
+	}
 	if j.onEnd != nil {
 		j.onEnd()
 	}
@@ -336,7 +338,7 @@ func TestBrokenBodyIsTold(t *testing.T) {
 	if got[0].Kind != "" || got[0].Status != 200 || !got[1].Transport || got[1].Placement != placement(entry, 0) {
 		t.Errorf("outcomes %+v", got)
 	}
-	if _, _, outcomes := judge.seen(); len(outcomes) != 1 || outcomes[0].Kind != "" {
+	if _, _, outcomes := judge.seen(); len(outcomes) != 2 || outcomes[0].Kind != "" || outcomes[0].Late || !outcomes[1].Late || !outcomes[1].Transport {
 		t.Errorf("judged %+v", outcomes)
 	}
 }

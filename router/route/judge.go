@@ -11,7 +11,8 @@ type Judge interface {
 	Begin(now time.Time) (Ticket, bool)
 	// End gives a ticket back with what the attempt saw. Each ticket must be ended once, on
 	// every path. A second End of a trial's ticket does nothing, nor does one of a ticket
-	// whose epoch is over; the zero Ticket is nobody's and never counts.
+	// whose epoch is over; the zero Ticket is nobody's and never counts. Only an outcome
+	// that is Late follows the one of the same ticket.
 	End(t Ticket, o Outcome, now time.Time)
 }
 
@@ -20,6 +21,8 @@ type Ticket struct {
 	// Epoch is that of the placement's passive state: late outcomes are told by it.
 	Epoch uint64
 	Lease uint64 // of a trial; 0 for none
+	// Serial tells the attempts of one placement apart; 0 for those that nobody counts.
+	Serial uint64
 }
 
 // Gate is the circuit breaker of one entrypoint as the request path sees it. It is

@@ -86,4 +86,7 @@ type Outcome struct {
 	// Void is set when the attempt says nothing about the backend: the client left, the
 	// router refused or cut it, or nothing was sent.
 	Void bool
+	// Late is set when a response broke off on the backend's side after its head, which
+	// was told already: as a success it does not count any more.
+	Late bool
 }
