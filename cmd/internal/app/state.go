@@ -107,7 +107,7 @@ func (s *stateFile) restore() {
 }
 
 func readState(path string) ([]route.StandingOrder, []byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the owner of the configuration chose it
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -253,7 +253,7 @@ func replaceFile(path string, text []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	if d, opened := os.Open(dir); opened == nil { //nolint:gosec // as above
+	if d, opened := os.Open(dir); opened == nil {
 		_ = d.Sync() // not every file system can
 		_ = d.Close()
 	}

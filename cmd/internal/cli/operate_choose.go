@@ -8,12 +8,12 @@ import (
 
 // chooseBackend finds the one that a word means: an id or its beginning, a name, a
 // container, an address.
-func chooseBackend(e *api.Entrypoint, name string, any bool) (*api.BackendHealth, error) {
+func chooseBackend(e *api.Entrypoint, name string, whichever bool) (*api.BackendHealth, error) {
 	list := e.BackendHealth
 	if len(list) == 0 {
 		return nil, usage("fairlead health "+printable(e.ID)+" says why", "entrypoint %s has no backend now", printable(e.ID))
 	}
-	if any || name == "" && len(list) == 1 {
+	if whichever || name == "" && len(list) == 1 {
 		return &list[0], nil
 	}
 	const most = 8

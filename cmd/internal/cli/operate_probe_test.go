@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"context"
 	"net"
 	"strconv"
@@ -19,7 +20,11 @@ func TestProbeThroughTheRouter(t *testing.T) {
 		var out, errOut buffer
 		prog := &program{Streams: Streams{Out: &out, Err: &errOut, Env: w.env}, counted: counted}
 		if err := prog.probeNow(t.Context(), "http_api", "shop-api-1"); err != nil {
-			return result{err.(*failure).code, "", err.Error()}
+			refused, ok := errors.AsType[*failure](err)
+			if !ok {
+				t.Fatal(err)
+			}
+			return result{refused.code, "", err.Error()}
 		}
 		return result{prog.exit, out.String(), errOut.String()}
 	}
