@@ -20,7 +20,11 @@ func (s *scope) passive() {
 	p.Recovery = route.Recovery(read(s, "passive.recovery", values.choice))
 	p.Trials = read(s, "passive.trials", asInt)
 	p.FeedsActive = read(s, "passive.feedsActive", asBool)
-	s.dependents("passive.", "passive.failures", p.On())
+	var also []string
+	if s.decl.Options.Breaker.On() {
+		also = []string{"passive.status", "passive.latency"} // they say what the circuit breaker counts
+	}
+	s.dependents("passive.", "passive.failures", p.On(), also...)
 	s.clientErrors(p)
 	if p.On() {
 		s.ejectionTimes(p)
@@ -28,17 +32,19 @@ func (s *scope) passive() {
 	}
 }
 
-// dependents names the labels of a family that do nothing without its base.
-func (s *scope) dependents(family, base string, on bool) {
+// dependents names the labels of a family that do nothing without its base, but for those
+// that have another use.
+func (s *scope) dependents(family, base string, on bool, useful ...string) {
 	if !on {
-		s.idle(family, base, "set "+s.label(base)+", or remove the label", "there is no usable "+base+": the label has no effect without it")
+		s.idle(family, base, "set "+s.label(base)+", or remove the label", "there is no usable "+base+": the label has no effect without it", useful...)
 	}
 }
 
 // idle names the labels of a family besides its base that are right and do nothing.
-func (s *scope) idle(family, base, hint, why string) {
+func (s *scope) idle(family, base, hint, why string, useful ...string) {
 	for _, e := range s.sortedEntries() {
-		if e.key == nil || e.key.Name == base || !hasPrefixFold(e.key.Name, family) || e.key.values.problem(e.text) != nil {
+		if e.key == nil || e.key.Name == base || !hasPrefixFold(e.key.Name, family) || e.key.values.problem(e.text) != nil ||
+			slices.Contains(useful, e.key.Name) {
 			continue
 		}
 		s.add(e.key.BadValue, e.label, show(e.key, e.text), hint, "%s", why)

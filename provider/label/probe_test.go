@@ -1,6 +1,7 @@
 package label
 
 import (
+	"slices"
 	"fmt"
 	"maps"
 	"testing"
@@ -195,6 +196,33 @@ func TestAdviceIsInForce(t *testing.T) {
 		}
 		if found != in {
 			t.Errorf("%s: %t among %v, %v", name, found, d.Labels, codesOf(list))
+		}
+	}
+}
+
+// TestBreakerCountsByPassiveLabels: what counts as a failure is said by passive.status and
+// passive.latency for the circuit breaker, too; the rest of the family is for ejections.
+func TestBreakerCountsByPassiveLabels(t *testing.T) {
+	for _, tt := range []struct {
+		keys keys
+		want []string
+	}{
+		{keys{"circuitBreaker.threshold": "0.5", "passive.status": "500,502", "passive.latency": "2s"}, nil},
+		{keys{"circuitBreaker.threshold": "0.5", "passive.trials": "2"}, []string{"W128"}},
+		{keys{"passive.status": "500,502", "passive.latency": "2s"}, []string{"W128", "W128"}},
+	} {
+		d, list := web(t, tt.keys)
+		var got []string
+		for _, c := range codesOf(list) {
+			if c == "W128" {
+				got = append(got, c)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%v: %v, want %v", tt.keys, codesOf(list), tt.want)
+		}
+		if tt.want == nil && (!d.Options.Passive.Status.Contains(500) || d.Options.Passive.Latency != 2*time.Second) {
+			t.Errorf("%+v", d.Options.Passive)
 		}
 	}
 }
