@@ -89,8 +89,9 @@ func TestIndexNamesEveryPage(t *testing.T) {
 
 // TestComparisonNamesItsSources: nothing is said of another program without a link.
 func TestComparisonNamesItsSources(t *testing.T) {
-	sections := strings.Split(read(t, "docs/explanation/comparison.md"), "\n## ")[1:]
-	if len(sections) != 5 {
+	page, _, found := strings.Cut(read(t, "docs/explanation/comparison.md"), "\n## Defaults compared\n")
+	sections := strings.Split(page, "\n## ")[1:]
+	if !found || len(sections) != 5 {
 		t.Fatalf("%d programs are compared", len(sections))
 	}
 	for _, section := range sections {
@@ -100,6 +101,66 @@ func TestComparisonNamesItsSources(t *testing.T) {
 				t.Errorf("%s: no source for: %s", name, item)
 			}
 		}
+	}
+}
+
+// TestDefaultsNameTheirSources: each cell about another program is a link to its source,
+// or says that there is none.
+func TestDefaultsNameTheirSources(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "docs/explanation/comparison.md"), "\n## Defaults compared\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	cell := regexp.MustCompile(`^\[[^\]]+\]\[([a-z-]+)\]$`)
+	used, rows := map[string]bool{}, 0
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| Question ") {
+			continue
+		}
+		rows++
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 8 {
+			t.Fatalf("%d cells in %s", len(cells), line)
+		}
+		for _, c := range cells[1:7] {
+			c = strings.TrimSpace(c)
+			m := cell.FindStringSubmatch(c)
+			if c == "–" {
+				continue
+			}
+			if m == nil || !strings.Contains(table, "\n["+m[1]+"]: https://") {
+				t.Errorf("no source for %q in %s", c, line)
+				continue
+			}
+			used[m[1]] = true
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\[([a-z-]+)\]: `).FindAllStringSubmatch(table, -1) {
+		if !used[m[1]] {
+			t.Errorf("the source %s is not used", m[1])
+		}
+	}
+	if rows != 12 {
+		t.Errorf("%d questions, want 12", rows)
+	}
+}
+
+// TestPeersAreThoseOfTheTest: the labels that the page promises are those of the rows
+// that are played.
+func TestPeersAreThoseOfTheTest(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "docs/explanation/comparison.md"), "\n## The same behaviour by labels\n")
+	played, tested := read(t, "cmd/internal/peers/peers_test.go"), 0
+	for line := range strings.Lines(table) {
+		if !strings.HasSuffix(strings.TrimSpace(line), "| yes |") {
+			continue
+		}
+		tested++
+		for _, m := range regexp.MustCompile("`([a-zA-Z]+(?:\\.[a-zA-Z]+)*=[^`]+)`").FindAllStringSubmatch(line, -1) {
+			if !regexp.MustCompile(`[\s\x60]` + regexp.QuoteMeta(m[1]) + `[\s\x60]`).MatchString(played) {
+				t.Errorf("no row of the test has %s", m[1])
+			}
+		}
+	}
+	if tested < 8 {
+		t.Errorf("only %d rows are tested", tested)
 	}
 }
 
