@@ -1,9 +1,9 @@
 package label
 
 import (
-	"slices"
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
