@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -305,9 +306,9 @@ func TestR13NoLockHeld(t *testing.T) {
 // TestR18SharedResults: placements of one check see each result at the same moment, once.
 func TestR18SharedResults(t *testing.T) {
 	bubble(t, Config{StartupSpread: 1, Tick: 10 * time.Millisecond}, func(r *rig) {
-		n := 0
+		var dials atomic.Uint64
 		r.net.set("10.0.0.1:80", func(ctx context.Context) (net.Conn, error) {
-			if n++; n%3 == 0 {
+			if dials.Add(1)%3 == 0 {
 				return refuse(ctx)
 			}
 			return accept(ctx)
@@ -327,7 +328,8 @@ func TestR18SharedResults(t *testing.T) {
 				t.Fatal("two in a row never failed")
 			}
 		}
-		if a := r.health("http_a", "b1"); a.Counters.Transitions < 50 || a.Counters.Probes != uint64(n) {
+		r.at(1505 * time.Millisecond) // between two ticks
+		if a, n := r.health("http_a", "b1"), dials.Load(); a.Counters.Transitions < 50 || a.Counters.Probes != n {
 			t.Errorf("%+v after %d dials", a.Counters, n)
 		}
 	})
