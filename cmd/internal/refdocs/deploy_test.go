@@ -101,7 +101,7 @@ func TestComposeLabelsAreValid(t *testing.T) {
 			if len(labels) == 0 {
 				continue
 			}
-			parsed := label.Parse(label.Config{Prefix: "sozune"}, label.Candidate{ID: service, Name: service, Provider: "docker", Labels: labels})
+			parsed := label.Parse(pageLabels(), label.Candidate{ID: service, Name: service, Provider: "docker", Labels: labels})
 			for _, d := range parsed.Diagnostics {
 				if d.Severity != route.SeverityInfo {
 					t.Errorf("%s, %s: %+v", name, service, d)

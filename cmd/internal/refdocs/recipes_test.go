@@ -39,6 +39,11 @@ func recipes(t *testing.T) (list []recipe) {
 	return list
 }
 
+// pageLabels is how labels are read, with the names that the pages configure.
+func pageLabels() label.Config {
+	return label.Config{Prefix: "sozune", CAs: []string{"internal"}, ClientCerts: []string{"edge"}}
+}
+
 // composed is what the program makes of a compose file.
 func composed(t *testing.T, file string) route.Snapshot {
 	t.Helper()
@@ -46,9 +51,7 @@ func composed(t *testing.T, file string) route.Snapshot {
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := compose.New(compose.Config{Projects: [][]string{{path}}, Label: label.Config{
-		Prefix: "sozune", CAs: []string{"internal"}, ClientCerts: []string{"edge"}, // as the pages configure them
-	}}).Collect(t.Context())
+	s, err := compose.New(compose.Config{Projects: [][]string{{path}}, Label: pageLabels()}).Collect(t.Context())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, file)
 	}
