@@ -27,6 +27,7 @@ func welcome(w *world, at app.Addresses, file, program string) string {
 		{program + " health" + admin, "what is broken, and why"},
 		{program + " explain http_wiki" + admin, "one entrypoint in full"},
 		{program + " route resolve http://shop.localhost/cart" + admin, "who would take a request"},
+		{program + " probe http://127.0.0.1:" + port + "/health --host shop.localhost", "what a health check of it sees"},
 		{"curl -N http://shop.localhost:" + port + "/sse", "events as they come"},
 	} {
 		fmt.Fprintf(&b, "  %-62s # %s\n", line[0], line[1])
