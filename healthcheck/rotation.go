@@ -290,7 +290,8 @@ func (d *decision) outReason(mode route.PanicMode, c *candidate, place standing)
 		return route.OutDockerStarting
 	case place == standsVerified, place == standsTrial:
 		return route.OutBackupStandby
-	case place == standsEjected && c.phase == route.PhaseHalfOpen && c.active != route.StateDown:
+	case place == standsEjected && c.phase == route.PhaseHalfOpen && c.provider == route.ProviderPresent &&
+		(c.active == route.StateUp || c.active == route.StateUnchecked):
 		return route.OutTrialInProgress
 	case place == standsEjected:
 		return route.OutEjected

@@ -201,7 +201,9 @@ func (a *App) startCore(ctx context.Context, c *crew) {
 	c.start(ctx, "controller", func(ctx context.Context) error { return a.controller.Run(ctx, snapshots) })
 	for _, p := range a.providers {
 		box := provider.NewMailbox()
-		c.start(ctx, p.Name()+" snapshots", func(ctx context.Context) error { return pump(ctx, box, snapshots, newTeller(a.log)) })
+		c.start(ctx, p.Name()+" snapshots", func(ctx context.Context) error {
+			return pump(ctx, box, snapshots, newTeller(a.log, a.cfg.Settings.Sticky.Key != ""))
+		})
 		c.start(ctx, p.Name()+" provider", func(ctx context.Context) error {
 			if err := p.Run(ctx, box); err != nil && ctx.Err() == nil {
 				// The others go on, and so does what this one gave.

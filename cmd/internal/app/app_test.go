@@ -379,7 +379,7 @@ func TestPumpCarriesTheNewest(t *testing.T) {
 		box, out := provider.NewMailbox(), make(chan route.Snapshot)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- pump(ctx, box, out, newTeller(zerolog.Nop())) }()
+		go func() { done <- pump(ctx, box, out, newTeller(zerolog.Nop(), true)) }()
 		box.Put(route.Snapshot{Provider: "a"})
 		synctest.Wait() // it holds a and nobody takes it
 		box.Put(route.Snapshot{Provider: "b"})

@@ -140,9 +140,6 @@ func (a *App) announce(front *door, admin, scraped *net.TCPListener) {
 		line = line.Str("config", a.cfg.File)
 	}
 	line.Msg("fairlead started")
-	if s.Sticky.Key == "" {
-		a.log.Info().Msg("sticky.key is not set: cookies of sticky sessions are made with a random key, and with another one after a restart")
-	}
 	if a.cfg.Listening != nil {
 		a.cfg.Listening(addresses)
 	}

@@ -14,9 +14,13 @@ import (
 type teller struct {
 	log  zerolog.Logger
 	told map[string]struct{}
+	// keyed: the configuration gives the key of sticky cookies.
+	keyed bool
 }
 
-func newTeller(log zerolog.Logger) *teller { return &teller{log: log, told: map[string]struct{}{}} }
+func newTeller(log zerolog.Logger, keyed bool) *teller {
+	return &teller{log: log, told: map[string]struct{}{}, keyed: keyed}
+}
 
 // tell logs the findings of a snapshot that the one before did not have.
 func (t *teller) tell(s route.Snapshot) {
@@ -57,6 +61,10 @@ func (t *teller) missing(s route.Snapshot, isNew func(parts ...string) bool) {
 		}
 	}
 	for _, e := range s.Entrypoints {
+		if e.Options.Sticky.On && !t.keyed && isNew("k") {
+			t.log.Info().Str(route.FieldEntrypoint, e.ID).Str(route.FieldHint, "set sticky.key in the configuration").
+				Msg("cookies of sticky sessions are made with a random key: after a restart of the router clients are picked anew")
+		}
 		for _, a := range e.Absent {
 			if isNew("a", e.ID, a.CandidateID, string(a.Why)) {
 				t.absent(e, a)

@@ -15,7 +15,7 @@ import (
 func TestStartUpWarnings(t *testing.T) {
 	for code, level := range map[string]string{"I109": "warn", "W130": "warn", "W021": "warn", "I001": "debug", "I107": "debug"} {
 		var out bytes.Buffer
-		newTeller(zerolog.New(&out)).tell(route.Snapshot{
+		newTeller(zerolog.New(&out), true).tell(route.Snapshot{
 			Provider:   "docker",
 			Candidates: []route.CandidateDiagnostics{{CandidateID: "c1", Diagnostics: []route.Diagnostic{route.Diagnose(code, "do", "text")}}},
 		})
@@ -28,7 +28,7 @@ func TestStartUpWarnings(t *testing.T) {
 // TestLogNamesRefusalsOnce: a refused container is in the log, once, and again when it comes back.
 func TestLogNamesRefusalsOnce(t *testing.T) {
 	var out bytes.Buffer
-	teller := newTeller(zerolog.New(&out))
+	teller := newTeller(zerolog.New(&out), true)
 	s := route.Snapshot{
 		Provider: "docker",
 		Candidates: []route.CandidateDiagnostics{{CandidateID: "c1", Diagnostics: []route.Diagnostic{
@@ -55,5 +55,27 @@ func TestLogNamesRefusalsOnce(t *testing.T) {
 	teller.tell(s)
 	if out.Len() != 2*len(first) {
 		t.Errorf("what comes back is not told again")
+	}
+}
+
+// TestTheKeyOfCookiesIsSpokenOfWhereItMatters: once, when the first entrypoint has sticky
+// sessions, and not at all where the configuration gives the key.
+func TestTheKeyOfCookiesIsSpokenOfWhereItMatters(t *testing.T) {
+	plain := &route.Entrypoint{ID: "http_web", Options: route.DefaultOptions()}
+	bound := &route.Entrypoint{ID: "http_shop", Options: route.DefaultOptions()}
+	bound.Options.Sticky.On = true
+	for keyed, want := range map[bool]int{false: 1, true: 0} {
+		var out bytes.Buffer
+		teller := newTeller(zerolog.New(&out), keyed)
+		teller.tell(route.Snapshot{Provider: "docker", Entrypoints: []*route.Entrypoint{plain}})
+		if out.Len() > 0 {
+			t.Errorf("without sticky sessions: %s", &out)
+		}
+		for range 2 {
+			teller.tell(route.Snapshot{Provider: "docker", Entrypoints: []*route.Entrypoint{plain, bound}})
+		}
+		if got := bytes.Count(out.Bytes(), []byte("random key")); got != want {
+			t.Errorf("keyed %v: %d lines, want %d", keyed, got, want)
+		}
 	}
 }

@@ -128,7 +128,7 @@ type Certificates struct {
 type Admin struct {
 	Listen    string   `key:"listen" doc:"Address of the admin listener (API); empty turns it off."`
 	Hosts     []string `key:"hosts" doc:"Names besides localhost under which the admin listener answers; addresses always pass."`
-	Verbose   bool     `key:"verbose" doc:"Let /ready name the entrypoints that are not well."`
+	Verbose   bool     `key:"verbose" doc:"Let /ready name every entrypoint with its counts to anybody; to users it always does."`
 	Readiness string   `key:"readiness" one:"process,any" doc:"What /ready tells of a started router: process is always ready, any is not while an entrypoint serves nothing verified."`
 	StateFile string   `key:"stateFile" doc:"File that keeps drain and maintenance over a restart; empty keeps them in memory alone."`
 	Anonymous string   `key:"anonymous" one:"off,read-only" doc:"What peers may do without credentials; with off and no users, peers from this machine may read."`
