@@ -92,7 +92,7 @@ func TestDemo(t *testing.T) {
 	})
 	urls := regexp.MustCompile(`(?m)^  http://([a-z]+)\.localhost:(\d+)/ `).FindAllStringSubmatch(out.String(), -1)
 	admin := regexp.MustCompile(`--admin (http://\S+)`).FindStringSubmatch(out.String())
-	if len(urls) != 5 || admin == nil {
+	if len(urls) != 6 || admin == nil {
 		t.Fatalf("%d sites in %s", len(urls), out)
 	}
 	for _, u := range urls {
@@ -131,7 +131,7 @@ func states(admin string) error {
 	for _, e := range list {
 		got[e.ID] = e.Health.State
 	}
-	for id, want := range map[string]string{"http_shop": "ok", "http_slow": "ok", "http_half": "partial", "http_wiki": "panic"} {
+	for id, want := range map[string]string{"http_shop": "ok", "http_slow": "ok", "http_half": "partial", "http_moody": "partial", "http_wiki": "panic"} {
 		if got[id] != want {
 			return fmt.Errorf("%s is %q, want %q", id, got[id], want)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ type site struct {
 	name     string // the host is name.localhost
 	about    string
 	check    string // path of the health check
+	more     string // further keys of the config, one line each
 	backends []backend
 }
 
@@ -25,6 +27,7 @@ type backend struct {
 	delay time.Duration // before each answer
 	flaps time.Duration // how long it is well, and then ill, in turn; 0 is never ill
 	dead  bool          // nobody listens
+	moody bool          // its health is well and its pages are not
 
 	address *net.TCPAddr
 }
@@ -45,6 +48,8 @@ func newWorld() *world {
 			backends: []backend{{name: "flappy-1"}, {name: "flappy-2", flaps: 15 * time.Second}}},
 		{name: "half", about: "one replica is dead; the other serves", check: "/health",
 			backends: []backend{{name: "half-1"}, {name: "half-2", dead: true}}},
+		{name: "moody", about: "one replica passes its check and fails its visitors; their requests take it out (ejected)", check: "/health",
+			more: "passive: {failures: 3, ejection_time_ms: 20000}", backends: []backend{{name: "moody-1"}, {name: "moody-2", moody: true}}},
 		{name: "wiki", about: "the check asks for a path that is not there, so nothing is verified; it serves all the same (panic)",
 			check: "/no-such-page", backends: []backend{{name: "wiki-1"}, {name: "wiki-2"}}},
 	}}
@@ -84,7 +89,11 @@ func (w *world) run(ctx context.Context, open map[*backend]net.Listener) {
 	for b, l := range open {
 		health := &whoami.Switch{}
 		all.Go(func() {
-			_ = whoami.Run(ctx, whoami.Config{Name: b.name, Delay: b.delay, Drain: time.Second, Health: health}, l)
+			cfg := whoami.Config{Name: b.name, Delay: b.delay, Drain: time.Second, Health: health}
+			if b.moody {
+				cfg.Status = http.StatusServiceUnavailable
+			}
+			_ = whoami.Run(ctx, cfg, l)
 		})
 		if b.flaps > 0 {
 			all.Go(func() { flap(ctx, health, b.flaps) })
@@ -118,6 +127,9 @@ func (w *world) file() string {
 		}
 		fmt.Fprintf(&b, "    config:\n      hostnames: [%s.localhost]\n"+
 			"      health_check: {path: %s, interval_ms: 2000, unhealthy_threshold: 2, healthy_threshold: 2}\n", s.name, s.check)
+		if s.more != "" {
+			b.WriteString("      " + s.more + "\n")
+		}
 	}
 	return b.String()
 }
