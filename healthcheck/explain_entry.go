@@ -66,15 +66,21 @@ func (p *placement) name() string {
 	return b.ID
 }
 
-// why is the cause of a verdict "down", with a colon before it.
+// why is what took a placement out by order, by probes or by traffic, with a colon
+// before it.
 func (p *placement) why() string {
 	if text := p.adminWhy(); text != "" {
 		return text
 	}
-	if p.shown != route.StateDown || p.active.message == "" {
+	switch p.shown {
+	case route.StateDown, route.StateEjected, route.StateTrial:
+	default:
 		return ""
 	}
-	return ": " + p.active.message
+	if _, message := p.cause(p.shown); message != "" {
+		return ": " + message
+	}
+	return ""
 }
 
 // panicReason says why unverified backends serve, and whether the fault may lie in

@@ -49,7 +49,7 @@ func newWorld() *world {
 		{name: "half", about: "one replica is dead; the other serves", check: "/health",
 			backends: []backend{{name: "half-1"}, {name: "half-2", dead: true}}},
 		{name: "moody", about: "one replica passes its check and fails its visitors; their requests take it out (ejected)", check: "/health",
-			more: "passive: {failures: 3, ejection_time_ms: 20000}", backends: []backend{{name: "moody-1"}, {name: "moody-2", moody: true}}},
+			more: "passive: {failures: 3, ejection_time_ms: 20000, recovery: trial}", backends: []backend{{name: "moody-1"}, {name: "moody-2", moody: true}}},
 		{name: "wiki", about: "the check asks for a path that is not there, so nothing is verified; it serves all the same (panic)",
 			check: "/no-such-page", backends: []backend{{name: "wiki-1"}, {name: "wiki-2"}}},
 	}}
