@@ -22,8 +22,10 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 		d = closed(len(candidates))
 	}
 	en.decision, en.counts = d, tally{}
-	for i, p := range en.placements {
+	for i, p := range en.placements { // all of them, before warmUp looks at the others
 		p.in, p.reason = d.in[i], d.reasons[i]
+	}
+	for _, p := range en.placements {
 		if p.active.succeeded {
 			p.current.Load.Proven.Store(true)
 		}
