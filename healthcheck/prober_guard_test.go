@@ -206,4 +206,3 @@ func TestBackendIsPartOfItsCheck(t *testing.T) {
 		t.Error("what is offered by ALPN makes no other check")
 	}
 }
-

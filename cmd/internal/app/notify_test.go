@@ -15,13 +15,17 @@ import (
 )
 
 // TestWebhookOfARunningRouter: what happens to a backend reaches the receiver, with the
-// reason and a signature; the address and the secret show nowhere.
+// reason and a signature; the address and the secret show nowhere, and nothing that is
+// secret of a route or its check shows in a notice.
 func TestWebhookOfARunningRouter(t *testing.T) {
 	heard := make(chan webhook.Notice, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Header.Get(webhook.HeaderSignature) != webhook.Sign(canary, r.Header.Get(webhook.HeaderTimestamp), body) {
 			t.Errorf("%v: the signature does not fit: %v", err, r.Header)
+		}
+		if strings.Contains(string(body), canary) {
+			t.Errorf("a notice shows a secret: %s", body)
 		}
 		var n webhook.Notice
 		if err := json.Unmarshal(body, &n); err != nil {
@@ -30,9 +34,13 @@ func TestWebhookOfARunningRouter(t *testing.T) {
 		heard <- n
 	}))
 	defer receiver.Close()
-	backend := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Echo", r.Header.Get("X-Probe"))
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, r.URL.RawQuery)
+	}))
 	address := backend.URL
-	s := settings(tempFile(t, routes(address)))
+	s := settings(tempFile(t, secretRoutes(address)))
 	s.Notify.Webhook.URL, s.Notify.Webhook.Secret = route.Secret(receiver.URL+"/"+canary), canary
 	s.HealthCheck.Tick = 20 * time.Millisecond
 	addresses, log, stop := run(t, s)
