@@ -105,14 +105,42 @@ func (m *matrix) subject() *placement {
 	return nil
 }
 
-// TestReloadMatrix walks the rows. Rows about a lost provider and about a check without
-// users: the Controller calls nothing in the first case; see TestLastUserGone for the other.
+// TestReloadMatrix walks the rows. For those about a lost provider and a check without users
+// see TestLostProviderFreezes and TestLastUserGone.
 func TestReloadMatrix(t *testing.T) {
 	for _, row := range matrixRows() {
 		t.Run(row.name, func(t *testing.T) {
 			bubble(t, Config{StartupSpread: 1}, func(r *rig) { row.hold(r) })
 		})
 	}
+}
+
+// TestLostProviderFreezes: while no Apply comes, every layer stays and probes go on, however
+// long it lasts; an order does not end because nobody confirms its backend.
+func TestLostProviderFreezes(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		newMatrix(r)
+		r.at(2 * time.Second)
+		r.must("http_api", "b0", route.Order{Action: route.OrderDrain, Actor: "ops"})
+		r.at(3 * time.Hour)
+		for _, address := range []string{"10.0.0.1:80", "10.0.0.2:80", "10.0.0.8:80"} {
+			if n := len(r.net.dials(address)); n < 1079 || n > 1081 {
+				t.Errorf("%s was asked %d times in three hours", address, n)
+			}
+		}
+		r.wantState("http_api", "b0", route.StateDraining, route.OutDraining)
+		r.wantServing("http_api", "b1 b2")
+		if got := r.seen.loud(r.start); len(got) != 5 { // four starts and the drain
+			t.Errorf("told: %q", got)
+		}
+		r.net.set("10.0.0.3:80", refuse)
+		r.at(3*time.Hour + time.Minute)
+		r.wantState("http_api", "b2", route.StateDown, route.OutProbeFailed)
+		r.wantServing("http_api", "b1")
+		if o := r.engine.Orders(); len(o) != 1 || !o[0].Admin.Since.Equal(r.start.Add(2*time.Second)) {
+			t.Errorf("%+v", o)
+		}
+	})
 }
 
 func newMatrix(r *rig) *matrix {

@@ -22,7 +22,7 @@ var proofs = map[string]string{
 	"test 10": "../router/TestPickEndsForEveryMixture",
 	"test 11": "TestSlowStartShares TestSlowStartOnlyBesideWarmOnes",
 	"test 12": "TestBehaviourSharedChecks TestR18SharedResults",
-	"test 13": "TestReloadMatrix TestBehaviourReload TestTimeoutChangedInFlight TestLastUserGone TestRemovedAndAddedInOneApply TestStaleVerdict TestBehaviourRename",
+	"test 13": "TestReloadMatrix TestLostProviderFreezes TestBehaviourReload TestTimeoutChangedInFlight TestLastUserGone TestRemovedAndAddedInOneApply TestStaleVerdict TestBehaviourRename",
 	"test 14": "TestProbeConformance TestRealSockets",
 	"test 15": "FuzzReadResponse FuzzGRPCMessage FuzzH2Answer ../provider/label/FuzzParse ../provider/label/FuzzStatus ../router/route/FuzzStatusSet",
 	"test 16": "../provider/label/TestGoldenDiagnostics",
@@ -56,7 +56,7 @@ var proofs = map[string]string{
 	"R17": "../router/proxy/TestPicksAnotherWhenOneRetired",
 	"R18": "TestR18SharedResults",
 	"R19": "TestR19Since TestRandomWalk",
-	"R20": "TestLateTicks",
+	"R20": "TestLateTicks TestLateTicksOfARunningEngine",
 
 	"scheduling, rule 1 and 3": "TestFreeSlotsAreUsedAtOnce TestDispatchOrder TestQueueSkipsFullHosts TestBehaviourPerHost",
 	"scheduling, rule 2":       "TestStartupSpread TestCrowdSpreadsOut TestBehaviourStartIsNoHerd",

@@ -2,9 +2,12 @@ package healthcheck
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"fairlead/router/route"
 )
 
 // TestLateTicks: a tick that is late by several launches each due check once, and the
@@ -27,6 +30,39 @@ func TestLateTicks(t *testing.T) {
 		}
 		if got := r.engine.schedule.lastTick.Sub(r.start); got != 47*time.Second {
 			t.Errorf("the tick counts as that of %s", got)
+		}
+	})
+}
+
+// TestLateTicksOfARunningEngine: the loop stands still for 47 s, here because somebody who is
+// told of a transition does not return, as it does when the machine is suspended. Then each
+// check runs once, and goes on at its pace from there (R20).
+func TestLateTicksOfARunningEngine(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		r.engine.cfg.OnTransition = func(n route.Transition) {
+			if n.Cause == causeTimer {
+				<-time.After(time.Until(r.start.Add(53300 * time.Millisecond)))
+			}
+		}
+		var list []route.Backend
+		for i, id := range []string{"a", "b", "c"} {
+			b := backend(id, fmt.Sprintf("10.0.0.%d", i+1))
+			r.net.set(b.Address(), accept)
+			list = append(list, b)
+		}
+		r.apply(r.set("http_api", list...))
+		r.run()
+		r.at(time.Second)
+		if err := r.engine.Order("http_api", "a", route.Order{Action: route.OrderDrain, For: 5 * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		r.at(80500 * time.Millisecond)
+		for i := range list {
+			got := r.net.dials(list[i].Address())[1:]
+			want := []time.Duration{53300 * time.Millisecond, 63 * time.Second, 73 * time.Second}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s was asked at %v, want %v", list[i].ID, got, want)
+			}
 		}
 	})
 }
