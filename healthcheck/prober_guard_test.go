@@ -134,7 +134,7 @@ func TestProbeEndsWithItsContext(t *testing.T) {
 // TestOldTLSIsRefused, as traffic refuses it.
 func TestOldTLSIsRefused(t *testing.T) {
 	ca := newAuthority(t)
-	old := &tls.Config{Certificates: []tls.Certificate{ca.sign(t, farAway, "10.0.0.1")}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11} //nolint:gosec // what is refused
+	old := &tls.Config{Certificates: []tls.Certificate{ca.sign(t, farAway, "10.0.0.1")}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 	for _, kind := range []route.ProbeType{route.ProbeTLS, route.ProbeHTTP} {
 		m := meeting{string(kind), ofType(kind, secured), handshake(old, func(*tls.Conn) {}), route.KindTLSFailure, "version", ""}
 		m.run(t, Config{CAs: map[string]*x509.CertPool{"lab": ca.pool}})
