@@ -33,7 +33,7 @@ func TestChooseBackendByTheStrongerWord(t *testing.T) {
 func TestOrderFlagsAreThoseThatMeanSomething(t *testing.T) {
 	w, p := orderWorld(t, api.RoleAdmin, "3f2a9c0d1b7e", "77bb00112233")
 	for action, flags := range map[string]string{"ready": "--for=1m --force", "uneject": "--for=1m --force --all", "eject": "--all"} {
-		for _, flag := range strings.FieldsSeq(flags) {
+		for flag := range strings.FieldsSeq(flags) {
 			if r := w.run(action, "http_api", "3f2a9c0d1b7e", flag); r.code != exitUsage || !strings.Contains(r.err, "unknown flag") {
 				t.Errorf("%s %s: %d %s", action, flag, r.code, r.all())
 			}
