@@ -76,7 +76,7 @@ type idle struct{}
 func (idle) Open(route.Backend) (route.Upstream, error) { return idle{}, nil }
 func (idle) CloseIdle()                                 {}
 func (idle) Retire(route.Drain)                         {}
-func (idle) CloseTunnels()                              {}
+func (idle) CloseTunnels(string)                        {}
 func (idle) Reinstate()                                 {}
 
 // newRig is a rig that everybody may read, or one with users, whose administrators may

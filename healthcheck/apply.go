@@ -71,9 +71,10 @@ func (s *applyStep) set(set *route.PlacementSet) *entry {
 	if en.cell != set.Cell {
 		en.cell, en.rotation = set.Cell, nil
 	}
+	changed := en.entrypoint != set.Entrypoint
 	en.entrypoint = set.Entrypoint
 	en.settleBreaker()
-	s.replace(en, set.Placements)
+	s.replace(en, set.Placements, changed)
 	return en
 }
 
@@ -91,8 +92,10 @@ func (en *entry) same(set *route.PlacementSet) bool {
 }
 
 // replace makes the entry's placements those of the set. State hangs on the
-// incarnation: what stays keeps it, whatever else about the backend changed.
-func (s *applyStep) replace(en *entry, placements []*route.Placement) {
+// incarnation: what stays keeps it, whatever else about the backend changed. changed: the
+// options of the entrypoint may have, which a placement that stays the same has its layers
+// from (passive.*).
+func (s *applyStep) replace(en *entry, placements []*route.Placement, changed bool) {
 	old := make(map[string]*placement, len(en.placements))
 	for _, p := range en.placements {
 		old[p.backend().Incarnation] = p
@@ -108,7 +111,7 @@ func (s *applyStep) replace(en *entry, placements []*route.Placement) {
 		p := old[key]
 		if p == nil {
 			p = s.add(en, rp)
-		} else if p.current != rp {
+		} else if changed || p.current != rp {
 			s.change(p, rp)
 		}
 		en.placements = append(en.placements, p)

@@ -313,10 +313,10 @@ func TestBehaviourLog(t *testing.T) {
 // idleCounter counts the calls of an upstream.
 type idleCounter struct{ closed int }
 
-func (u *idleCounter) CloseIdle()         { u.closed++ }
-func (u *idleCounter) Retire(route.Drain) {}
-func (u *idleCounter) CloseTunnels()      {}
-func (u *idleCounter) Reinstate()         {}
+func (u *idleCounter) CloseIdle()          { u.closed++ }
+func (u *idleCounter) Retire(route.Drain)  {}
+func (u *idleCounter) CloseTunnels(string) {}
+func (u *idleCounter) Reinstate()          {}
 
 // TestBehaviourCloseIdle: pooled connections of a backend that went down are closed.
 func TestBehaviourCloseIdle(t *testing.T) {

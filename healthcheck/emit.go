@@ -103,7 +103,7 @@ func (e *Engine) send(n *notice) {
 		n.idle.CloseIdle()
 	}
 	if n.tunnels != nil {
-		n.tunnels.CloseTunnels()
+		n.tunnels.CloseTunnels(n.transition.Entrypoint)
 	}
 	e.log(n)
 	if e.cfg.OnTransition != nil {

@@ -268,9 +268,9 @@ func (u *fakeUpstream) CloseIdle() {
 	defer u.mu.Unlock()
 	u.idle++
 }
-func (u *fakeUpstream) Retire(route.Drain) {}
-func (u *fakeUpstream) CloseTunnels()      {}
-func (u *fakeUpstream) Reinstate()         {}
+func (u *fakeUpstream) Retire(route.Drain)  {}
+func (u *fakeUpstream) CloseTunnels(string) {}
+func (u *fakeUpstream) Reinstate()          {}
 
 // backend makes a container's backend with a TCP check: jitter 0, initialDelay 0.
 func backend(id, host string, edit ...func(*route.Backend)) route.Backend {

@@ -60,7 +60,7 @@ type fakeUpstream struct {
 
 func (*fakeUpstream) CloseIdle()             {}
 func (u *fakeUpstream) Retire(d route.Drain) { u.retired = &d }
-func (u *fakeUpstream) CloseTunnels()        {}
+func (u *fakeUpstream) CloseTunnels(string)  {}
 func (u *fakeUpstream) Reinstate()           { u.retired = nil; u.reinstated++ }
 
 type fakeUpstreams struct {

@@ -49,10 +49,10 @@ type sharedUpstream struct {
 // noUpstream stands where there is nothing to hold connections of.
 type noUpstream struct{}
 
-func (noUpstream) CloseIdle()         {}
-func (noUpstream) CloseTunnels()      {}
-func (noUpstream) Retire(route.Drain) {}
-func (noUpstream) Reinstate()         {}
+func (noUpstream) CloseIdle()          {}
+func (noUpstream) CloseTunnels(string) {}
+func (noUpstream) Retire(route.Drain)  {}
+func (noUpstream) Reinstate()          {}
 
 // objects owns what lives longer than a table. It belongs to one goroutine.
 type objects struct {

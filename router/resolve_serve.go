@@ -26,6 +26,9 @@ func (r *resolver) serve() {
 		r.answer(OutcomeRefused, 400, route.ReasonBadRequest)
 		r.say("%s takes it, but the rewritten path is refused with 400: %v.", e.ID, err)
 		return
+	case next == nil && len(rot.Members) > 0:
+		r.allFull(e)
+		return
 	case next == nil:
 		r.unavailable(e, emptyRotation(&health, rot), health.Explain)
 		if left := rot.HoldLeft(e.Options.HoldFor, time.Now()); left > 0 && !rot.At.IsZero() {
@@ -33,7 +36,8 @@ func (r *resolver) serve() {
 				left.Round(time.Second/10), e.Options.HoldFor)
 		}
 		return
-	case health.Reason == route.ReasonCircuitOpen:
+	case circuitRefuses(&health, time.Now()):
+		r.pickNone()
 		r.filter("circuit breaker", "refuse", health.Explain)
 		r.unavailable(e, health.Reason, health.Explain)
 		return
@@ -41,26 +45,22 @@ func (r *resolver) serve() {
 	r.headers(e, next, path)
 	r.res.Outcome = OutcomeServed
 	r.say("%s takes it%s.", e.ID, r.nextWords(e, next))
+	if health.Reason == route.ReasonCircuitOpen {
+		const trial = "The circuit breaker is half open: the next request is its trial, and others get 503 circuit_open until that has its answer."
+		r.filter("circuit breaker", "pass", trial)
+		r.say("%s", trial)
+	}
 	switch {
 	case rot.Panic || health.Panic.Active:
 		r.say("Nothing is verified, so unverified backends serve (panic).")
 		if neverServed(rot) {
 			r.say("None of them has passed a probe or served a request yet: where they refuse the connection clients get 503 %s.", route.ReasonAllUnhealthy)
 		}
+	case neverAnswered(&health, rot):
+		r.refusedSoFar(e)
 	case r.res.ExitCode() == ExitUnverified:
 		r.say("No verified backend would get it yet.")
 	}
-}
-
-// neverServed reports whether no member of a rotation ever answered a probe or a
-// request, so that a refusal is no failed contact (502) to its clients.
-func neverServed(rot *route.Rotation) bool {
-	for i := range rot.Members {
-		if load := rot.Members[i].Placement.Load; load == nil || load.Proven.Load() {
-			return false
-		}
-	}
-	return len(rot.Members) > 0
 }
 
 // health finds the winner's health in the view.
@@ -94,46 +94,6 @@ func (r *resolver) unavailable(e *route.Entrypoint, reason route.Reason, why str
 
 func (r *resolver) filter(name, verdict, explain string) {
 	r.res.Filters = append(r.res.Filters, ResolvedFilter{Name: name, Verdict: verdict, Explain: explain})
-}
-
-// rotation lists the winner's backends and returns the one that an upstream URL is
-// made for, nil when nothing may serve.
-func (r *resolver) rotation(e *route.Entrypoint, h *route.EntrypointHealth, rot *route.Rotation) *route.Backend {
-	would := map[string]bool{}
-	for _, p := range wouldPick(e, rot, r.winner.Cell) {
-		would[p.Backend.ID] = true
-	}
-	var next *route.Backend
-	for i := range h.Backends {
-		b := &h.Backends[i]
-		pick := would[b.Backend.ID] && e.FailClosed == nil
-		if pick && next == nil {
-			next = &b.Backend
-		}
-		r.res.Rotation = append(r.res.Rotation, ResolvedBackend{
-			Backend: b.Backend.ID, Name: b.Backend.Name, Address: b.Backend.Address(), State: b.State,
-			InRotation: b.InRotation, Reason: b.RotationReason, Explain: b.Explain, WouldPick: pick,
-		})
-	}
-	return next
-}
-
-// wouldPick returns the placements that the next request may go to.
-func wouldPick(e *route.Entrypoint, rot *route.Rotation, cell *route.RotationCell) []*route.Placement {
-	if e.Options.LoadBalancer == route.Random || e.Options.LoadBalancer == route.PowerOfTwo {
-		all := make([]*route.Placement, len(rot.Members))
-		for i := range rot.Members {
-			all[i] = rot.Members[i].Placement
-		}
-		return all
-	}
-	if len(rot.Members) == 0 {
-		return nil
-	}
-	if m, ok := pickAt(rot.Members, rot.Uniform, cell.Cursor.Load(), e.Options.LoadBalancer, nil); ok {
-		return []*route.Placement{m.Placement}
-	}
-	return nil
 }
 
 func (r *resolver) nextWords(e *route.Entrypoint, next *route.Backend) string {

@@ -88,6 +88,16 @@ func (b *body) since(began time.Time, took time.Duration) time.Duration {
 	return min(took, max(began.Add(took).Sub(b.at), 0))
 }
 
+// awaited reports whether the client's next piece is being waited for.
+func (b *body) awaited() bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.reading
+}
+
 // failure is the error with which the client's side ended the body, or nil.
 func (b *body) failure() error {
 	if b == nil {

@@ -37,6 +37,8 @@ type call struct {
 	conn contact
 	// tunnel is set once the connection was switched to another protocol.
 	tunnel atomic.Bool
+	// streams is set for requests whose body need not end before the response begins.
+	streams bool
 
 	mu    sync.Mutex // guards the watch
 	timer *time.Timer
@@ -58,7 +60,7 @@ type contact struct {
 }
 
 func newCall(u *upstream, x *exchange.Exchange, headLimit time.Duration, b *body) *call {
-	c := &call{up: u, x: x, body: b, limit: headLimit, cause: errBackendTimeout}
+	c := &call{up: u, x: x, body: b, limit: headLimit, cause: errBackendTimeout, streams: isGRPC(x)}
 	c.ctx, c.cancel = context.WithCancelCause(x.Context)
 	if headLimit > 0 {
 		c.timer = time.AfterFunc(headLimit, c.expire)
@@ -66,9 +68,17 @@ func newCall(u *upstream, x *exchange.Exchange, headLimit time.Duration, b *body
 	return c
 }
 
+// expire ends the call whose time is over. While the client's body is awaited the backend
+// waits as we do, and the time that the client has for it is the front's to measure. A
+// gRPC client may keep its side open for as long as it likes; there the backend's head is
+// what is awaited.
 func (c *call) expire() {
 	c.mu.Lock()
 	ended, cause := c.ended || c.limit == 0, c.cause
+	if !ended && errors.Is(cause, errBackendTimeout) && !c.streams && c.body.awaited() {
+		c.timer.Reset(c.limit)
+		ended = true
+	}
 	c.mu.Unlock()
 	if !ended {
 		c.cancel(cause)

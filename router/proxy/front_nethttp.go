@@ -93,6 +93,12 @@ type server struct {
 	tunnels tunnels
 }
 
+// Bytes of request bodies that are taken ahead of those who read them.
+const (
+	streamBuffer     = 256 << 10
+	connectionBuffer = 16 << 20 // of all streams of an HTTP/2 connection
+)
+
 // newServer makes a front whose requests end with ctx.
 func (p *Proxy) newServer(ctx context.Context) *server {
 	s := &server{Server: &http.Server{
@@ -103,7 +109,13 @@ func (p *Proxy) newServer(ctx context.Context) *server {
 		ErrorLog:                     quietLog(p),
 		BaseContext:                  func(net.Listener) context.Context { return ctx },
 		Protocols:                    new(http.Protocols),
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: p.cfg.Limits.Streams},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: p.cfg.Limits.Streams,
+			// A body that nobody reads yet, for its request waits in line or its backend hangs,
+			// must not keep those of other streams: each has room of its own.
+			MaxReceiveBufferPerStream:     streamBuffer,
+			MaxReceiveBufferPerConnection: min(p.cfg.Limits.Streams*streamBuffer, connectionBuffer),
+		},
 	}}
 	s.Handler = &front{p: p, server: s}
 	s.ConnState = func(c net.Conn, state http.ConnState) {

@@ -115,7 +115,11 @@ func TestOnDownCloseEndsTunnels(t *testing.T) {
 	if err := echo(tunnel, "y"); err != nil {
 		t.Errorf("idle connections were to be closed, the tunnel ended: %v", err)
 	}
-	up.CloseTunnels()
+	up.CloseTunnels("other")
+	if err := echo(tunnel, "o"); err != nil {
+		t.Errorf("a tunnel of another entrypoint was to be closed: %v", err)
+	}
+	up.CloseTunnels(entry.Entrypoint.ID)
 	eventually(t, "no tunnel", func() bool { return load.Tunnels.Load() == 0 })
 	if err := echo(tunnel, "z"); err == nil {
 		t.Error("the client's side stays open")
@@ -127,7 +131,7 @@ func TestOnDownCloseEndsTunnels(t *testing.T) {
 	if a := <-done; a.err != nil || a.res.StatusCode != 200 {
 		t.Errorf("the request in flight: %+v", a)
 	}
-	up.CloseTunnels() // nothing is left
+	up.CloseTunnels(entry.Entrypoint.ID) // nothing is left
 }
 
 // TestClientCertificate: a backend that asks for one gets that which the label names.

@@ -26,7 +26,7 @@ func (f *delivery) again(fail *failure, held *stay) route.Reason {
 	case leaving, f.left(): // it was picked as it left: not a failure
 		return route.ReasonNone
 	case fail.kind == route.KindConnectionRefused && !f.target.Load.Proven.Load():
-		return f.notYet(held)
+		return f.notServed(held)
 	case fail.trial && f.others() && f.excuse():
 		return route.ReasonNone
 	}
@@ -43,6 +43,20 @@ func (f *delivery) again(fail *failure, held *stay) route.Reason {
 		return route.ReasonNone
 	}
 	return fail.reason
+}
+
+// notServed follows the refusal of a backend that never served: it is waited for, as long
+// as holdFor says or, where that is over, as long as tryDuration.
+func (f *delivery) notServed(held *stay) route.Reason {
+	reason := f.notYet(held)
+	if reason == route.ReasonNone || f.r.Entrypoint.Options.Retry.TryDuration == 0 {
+		return reason
+	}
+	f.tries++
+	if f.more() && f.retry() && f.pause(held) {
+		return route.ReasonNone
+	}
+	return reason
 }
 
 // sent follows a failure after the backend may have got the request. The rule of the

@@ -171,11 +171,11 @@ func (c *contact) wrote() bool { return c.conn == nil || c.conn.written.Load() >
 func (u *upstream) CloseIdle() { u.pool.closeIdle() }
 
 // CloseTunnels implements route.Upstream.
-func (u *upstream) CloseTunnels() {
+func (u *upstream) CloseTunnels(entrypoint string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for c := range u.calls {
-		if c.tunnel.Load() {
+		if c.tunnel.Load() && c.x.Route.Entrypoint.ID == entrypoint {
 			c.cancel(errWentDown)
 		}
 	}

@@ -1,6 +1,10 @@
 package route
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // State is the state of a backend as the layers together give it (json.md).
 type State string
@@ -186,6 +190,17 @@ type BackendHealth struct {
 	Code    string
 	Explain string
 	History []Transition // oldest first, at most 20
+}
+
+// FullExplain is Explain for one that is in rotation and full, with so many requests: it
+// is passed over for the moment.
+func (h *BackendHealth) FullExplain(inFlight int64) string {
+	text := fmt.Sprintf("Out of rotation for the moment: it has %d requests, and maxConnections permits %d; further ones go elsewhere or wait.",
+		inFlight, h.Backend.MaxConnections)
+	if rest, ok := strings.CutPrefix(h.Explain, "In rotation"); ok {
+		return text + " Apart from that it is in rotation" + rest
+	}
+	return text + " Apart from that: " + h.Explain
 }
 
 // Counters of a placement's active layer.
