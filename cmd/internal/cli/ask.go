@@ -71,8 +71,10 @@ func asked(err error) error {
 		f := &failure{code: exitUnreachable, message: printable(status.Error())}
 		switch status.Status {
 		case http.StatusUnauthorized:
+			f.denied = true
 			f.fix = "set FAIRLEAD_USER and FAIRLEAD_PASSWORD"
 		case http.StatusForbidden:
+			f.denied = true
 			f.fix = "ask from the router's own machine, as a user that may read, or by an address that admin.hosts permits"
 		case http.StatusBadRequest:
 			f.code, f.message = exitUsage, printable(status.Message)

@@ -51,6 +51,7 @@ type failure struct {
 	message string // may have several lines
 	fix     string
 	cause   error // may be nil
+	denied  bool  // the router does not let this user in (401, 403)
 }
 
 // Unwrap returns the cause.
@@ -170,9 +171,9 @@ func (p *program) root() *cobra.Command {
 		Long: `Fairlead watches the container engine, turns labels into routes, probes every
 backend, keeps traffic on those that can serve, and can always say why.
 
-Exit codes: 0 done, 1 failed, 3 wrong usage, 4 router not reachable;
-route resolve, health and the orders about backends say more with 1 and 2 (see
-their help).`,
+Exit codes: 0 done, 1 failed, 3 wrong usage, 4 router not reachable, or it lets this
+user read nothing (401, 403); route resolve, health and what is asked of backends
+(orders, probe) say more with 1 and 2 (see their help).`,
 		Example: `  fairlead serve                                     run the router
   fairlead route resolve http://app.example.com/v1   which route takes a request, and why
   fairlead health                                    every entrypoint, every backend

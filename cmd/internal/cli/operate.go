@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,7 +33,8 @@ func (p *program) orderCommands() []*cobra.Command {
 			`Takes a backend out of rotation: it gets no new requests, what is in flight and open
 WebSockets go on. Clients that a sticky cookie binds to it are served until
 drain.timeout, then they move. Probes go on. The answer says how many requests and
-tunnels are left; when none is, the container may be stopped.`,
+tunnels are left, and from when on the container may be stopped. An order in force is
+replaced; the answer says whose and which.`,
 		},
 		{
 			route.OrderMaintenance, "Take a backend out of rotation and stop its probes",
@@ -64,8 +66,8 @@ BACKEND is an id, a name, a container or an address; it may be left out when the
 only one. An order needs a user with the role admin: FAIRLEAD_USER and
 FAIRLEAD_PASSWORD.
 
-Exit codes: 0 done; 2 refused (it would leave nothing to serve, or means nothing now);
-3 wrong usage, or no such backend; 4 router not reachable.`
+Exit codes: 0 done; 2 refused (it would leave nothing to serve, means nothing now, or
+this user may not give it); 3 wrong usage, or no such backend; 4 router not reachable.`
 
 func (p *program) orderCommand(action route.OrderAction, short, long string) *cobra.Command {
 	o := &ordering{}
@@ -102,7 +104,7 @@ func (p *program) order(ctx context.Context, action route.OrderAction, o *orderi
 	defer c.Close()
 	e, err := find(ctx, c, id)
 	if err != nil {
-		return err
+		return orderNotRead(err)
 	}
 	b, err := chooseBackend(e, name, o.all)
 	if err != nil {
@@ -126,15 +128,29 @@ func (p *program) order(ctx context.Context, action route.OrderAction, o *orderi
 	} else if p.json {
 		return p.writeJSON(list)
 	}
-	was := map[string]string{}
+	e = cleaned(e)
+	was := map[string]*api.BackendHealth{}
 	for i := range e.BackendHealth {
-		was[e.BackendHealth[i].ID] = e.BackendHealth[i].State
+		was[e.BackendHealth[i].ID] = &e.BackendHealth[i]
 	}
 	for _, b := range cleaned(list) {
-		p.printOrdered(e.ID, &b, was[b.ID])
+		p.printOrdered(e, &b, was[b.ID])
 	}
 	return nil
 }
+
+// orderNotRead is what it means for an order that its entrypoint could not be read: one
+// that the router does not let in is refused, as it would be for the order itself.
+func orderNotRead(err error) error {
+	f, ok := errors.AsType[*failure](err)
+	if ok && f.denied {
+		f.code, f.fix = exitRefused, needsAdmin
+	}
+	return err
+}
+
+// needsAdmin is what to do about an order that somebody else may give.
+const needsAdmin = "set FAIRLEAD_USER and FAIRLEAD_PASSWORD to a user with the role admin"
 
 // orderFailed turns the router's refusal into what it means for a run.
 func orderFailed(err error, action route.OrderAction) error {
@@ -146,7 +162,7 @@ func orderFailed(err error, action route.OrderAction) error {
 		f := &failure{code: exitRefused, message: printable(status.Message)}
 		switch status.Code {
 		case api.CodeUnauthorized, api.CodeForbidden:
-			f.fix = "set FAIRLEAD_USER and FAIRLEAD_PASSWORD to a user with the role admin"
+			f.fix = needsAdmin
 		case string(route.OrderWouldEmpty):
 			f.fix = "fairlead " + string(action) + " ... --force carries it out all the same"
 		}
@@ -157,27 +173,4 @@ func orderFailed(err error, action route.OrderAction) error {
 		return usage("it may have left a moment ago: fairlead health shows what there is", "%s", printable(status.Message))
 	}
 	return asked(err)
-}
-
-// printOrdered says how a backend stands after an order, and what comes next.
-func (p *program) printOrdered(entrypoint string, b *api.BackendHealth, was string) {
-	s := p.style(p.Out)
-	change := s.state(b.State)
-	if was != "" && was != b.State {
-		change += s.dim(" (was " + was + ")")
-	}
-	p.say("%s  %s  %s", s.bold(entrypoint+" "+backendName(b)), b.ID, change)
-	p.say("%s", strings.TrimRight(wrap(b.Explain, "  ", 110), "\n"))
-	if b.Admin.State == string(route.AdminReady) {
-		return
-	}
-	left := plural(int(b.Load.InFlight), "request")
-	if b.Load.Tunnels > 0 {
-		left += " and " + plural(int(b.Load.Tunnels), "tunnel")
-	}
-	if b.Load.InFlight+b.Load.Tunnels == 0 {
-		p.say("  Nothing is in flight there: its container may be stopped.")
-		return
-	}
-	p.say("  In flight now: %s. fairlead health %s --json shows when none is left (load).", left, entrypoint)
 }

@@ -21,7 +21,7 @@ func chooseBackend(e *api.Entrypoint, name string, whichever bool) (*api.Backend
 	var found *api.BackendHealth
 	for i := range list {
 		b := &list[i]
-		word := backendName(b) + " (" + b.ID + ")"
+		word := backendWord(b)
 		all = append(all, word)
 		switch {
 		case name == "":
@@ -54,6 +54,15 @@ func chooseBackend(e *api.Entrypoint, name string, whichever bool) (*api.Backend
 		return nil, usage("did you mean "+names(near)+"?", "entrypoint %s has no backend %s", printable(e.ID), printable(name))
 	}
 	return nil, usage("its backends are "+names(all), "entrypoint %s has no backend %s", printable(e.ID), printable(name))
+}
+
+// backendWord names a backend with its id, once when they are the same.
+func backendWord(b *api.BackendHealth) string {
+	name := backendName(b)
+	if name == b.ID {
+		return name
+	}
+	return name + " (" + b.ID + ")"
 }
 
 // nearly reports whether two words differ in at most two letters that are next to each

@@ -22,7 +22,7 @@ func (p *program) probeNow(ctx context.Context, id, name string) error {
 	defer c.Close()
 	e, err := find(ctx, c, id)
 	if err != nil {
-		return err
+		return orderNotRead(err)
 	}
 	b, err := chooseBackend(e, name, false)
 	if err != nil {
@@ -53,7 +53,11 @@ func (p *program) printSeen(title string, v *api.Probe) {
 		verdict = strings.Replace(verdict, "would pass", "passed, and counts", 1)
 		verdict = strings.Replace(verdict, "would fail", "failed, and counts", 1)
 	}
-	p.say("%s  %s  %s", s.bold(title), v.Address, verdict)
+	address := v.Address + "  "
+	if title == v.Address || strings.HasSuffix(title, " "+v.Address) {
+		address = "" // it is the name of the backend
+	}
+	p.say("%s  %s%s", s.bold(title), address, verdict)
 	message := v.Result.Message
 	if v.Result.Kind != nil {
 		message = cmp.Or(message, *v.Result.Kind) + " [" + *v.Result.Kind + "]"

@@ -46,7 +46,8 @@ an id, a name, a container or an address. It is a dry run unless --apply is give
 the result counts as that of any probe. It needs a user with the role admin:
 FAIRLEAD_USER and FAIRLEAD_PASSWORD.
 
-Exit codes: 0 passed, 1 failed, 3 wrong usage, 4 router not reachable.`,
+Exit codes: 0 passed; 1 failed; 2 refused by the router (this user may not, once a second
+is the most, or it is not probed now); 3 wrong usage; 4 router not reachable.`,
 		Example: `  fairlead probe 127.0.0.1:5432
   fairlead probe http://127.0.0.1:8080/health --status 200 --contains ready
   fairlead probe https://app.internal --sni app.example.com --ca ca.pem
