@@ -143,7 +143,7 @@ func newBackendHealth(v *router.EntrypointView, h *route.BackendHealth, detailed
 		Traffic:  r.trafficOfBackend(v, h),
 		Hint:     known(h.Hint), Code: known(h.Code), Explain: h.Explain,
 	}
-	out.passedOver()
+	out.passedOver(h)
 	if detailed {
 		out.Probes = newTicks(h.Probes)
 		out.History = newHistory(h.History)

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"fmt"
-
 	"fairlead/router"
 	"fairlead/router/route"
 )
@@ -99,13 +97,12 @@ func Full(h *route.BackendHealth) bool { return newLoad(h).Full }
 
 // passedOver shows a full backend as the request path treats it: out of rotation for the
 // moment. Load is never health, so its state and the counts of healthy ones stay.
-func (b *BackendHealth) passedOver() {
+func (b *BackendHealth) passedOver(h *route.BackendHealth) {
 	if !b.Load.Full || !b.InRotation {
 		return
 	}
 	b.InRotation, b.RotationReason, b.Weight.Effective = false, string(route.OutFull), 0
-	b.Explain = fmt.Sprintf("Out of rotation for the moment: it has %d requests, and maxConnections permits %d; further ones go elsewhere or wait. Otherwise: %s",
-		b.Load.InFlight, *b.Load.Max, b.Explain)
+	b.Explain = h.FullExplain(b.Load.InFlight)
 }
 
 // TakingPart is how many backends of an entrypoint get requests now: full ones do not.

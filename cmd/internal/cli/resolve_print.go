@@ -43,6 +43,8 @@ func (p *program) printVerdict(r *resolved) {
 	switch {
 	case served && r.Offline:
 		word = s.warn("would be served; not probed (offline)")
+	case served && p.exit == router.ExitUnverified && pendingOnly(r):
+		word = s.warn("would be tried; nothing is verified")
 	case served && p.exit == router.ExitUnverified:
 		word = s.warn("served, but nothing is verified")
 	case served:
@@ -63,6 +65,16 @@ func (p *program) printVerdict(r *resolved) {
 	}
 }
 
+// pendingOnly reports whether what would be picked never had a verdict.
+func pendingOnly(r *resolved) bool {
+	for i := range r.Rotation {
+		if b := &r.Rotation[i]; b.WouldPick && b.Reason != route.InPendingNoVerified {
+			return false
+		}
+	}
+	return true
+}
+
 // unverified says what exit code 2 means here.
 func (p *program) unverified(r *resolved) string {
 	switch {
@@ -70,6 +82,8 @@ func (p *program) unverified(r *resolved) string {
 		return ""
 	case r.Reason != nil && *r.Reason == route.ReasonMisconfigured:
 		return "The route is closed until the label is right: no backend is asked."
+	case r.Reason != nil && (*r.Reason == route.ReasonOverloaded || *r.Reason == route.ReasonQueueFull):
+		return "" // the explanation says that it waits, and for how long
 	case r.Outcome != router.OutcomeServed && r.Status != nil:
 		return fmt.Sprintf("Clients get %d; no backend is asked.", *r.Status)
 	}
@@ -82,7 +96,7 @@ func (p *program) unverified(r *resolved) string {
 			return "Panic serves it: no backend passes its check, and unverified ones are better than none."
 		}
 	}
-	return "No backend has passed its first check yet; it is served all the same."
+	return "No backend has passed its first check yet; one is tried all the same."
 }
 
 func (p *program) printWinner(r *resolved) {
