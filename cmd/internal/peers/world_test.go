@@ -120,6 +120,7 @@ type world struct {
 	front  *pipes
 	engine *healthcheck.Engine
 	views  *router.Controller
+	box    chan<- route.Snapshot
 }
 
 // run makes a world of n backends whose containers carry the labels (relative to the
@@ -144,8 +145,8 @@ func run(t *testing.T, n int, labels string, script func(w *world)) {
 		all.Go(func() { _ = w.engine.Run(ctx) })
 		all.Go(func() { _ = w.views.Run(ctx, snapshots) })
 		all.Go(func() { _ = data.Serve(ctx, w.front) })
-		snapshots <- w.snapshot(labels)
-		synctest.Wait()
+		w.box = snapshots
+		w.relabel(labels)
 		script(w)
 		stop()
 		for _, a := range w.apps {
@@ -153,6 +154,13 @@ func run(t *testing.T, n int, labels string, script func(w *world)) {
 		}
 		all.Wait()
 	})
+}
+
+// relabel gives the containers other labels while the router runs.
+func (w *world) relabel(labels string) {
+	w.t.Helper()
+	w.box <- w.snapshot(labels)
+	synctest.Wait()
 }
 
 func newApp(all *sync.WaitGroup) *app {
