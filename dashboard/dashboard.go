@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"crypto/rand"
 	"net/http"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type Dashboard struct {
 	cfg    Config
 	assets *assets
 	pages  *pages
+	key    [32]byte // proves which words in an address are its own
 }
 
 // New returns a Dashboard. It starts nothing; a template that does not parse is a
@@ -48,8 +50,9 @@ func New(cfg Config) *Dashboard {
 	if cfg.Prefix == "" {
 		cfg.Prefix = "sozune"
 	}
-	a := newAssets()
-	return &Dashboard{cfg: cfg, assets: a, pages: newPages()}
+	d := &Dashboard{cfg: cfg, assets: newAssets(), pages: newPages()}
+	_, _ = rand.Read(d.key[:]) // never fails (crypto/rand)
+	return d
 }
 
 // policy lets nothing in that is not ours, and nothing inline.

@@ -29,7 +29,7 @@ func effects(t target, name string) []effect {
 	case route.OrderMaintenance:
 		return append(say("Nothing new at once, for clients bound to it neither; "+inFlightText(h)+".", "Idle connections to it are closed, and probes stop."), staying(t))
 	case route.OrderReady:
-		return say("The order ends. Whether it serves is up to its probes, its traffic and "+sourceName(t)+" again.", lastWord(h))
+		return say("Whether it serves is up to its probes, its traffic and "+sourceName(t)+" again.", lastWord(h))
 	case route.OrderEject:
 		return append(say("As if requests on it had failed: no new ones; "+inFlightText(h)+".", "It returns "+returnText(o.Passive.Recovery, o.Passive.Trials)+"."), staying(t))
 	case route.OrderUneject:

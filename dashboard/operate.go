@@ -46,6 +46,8 @@ type operateForm struct {
 	Scope   string
 	Force   bool
 	Counted bool
+	// Standing is what was ordered when the form was made, "" where that does not matter.
+	Standing string
 	// Times and Scopes are the choices; none where there is nothing to choose.
 	Times, Scopes []option
 }
@@ -86,9 +88,12 @@ func (q *request) operateData(t target, a act) operateData {
 	h, e := t.health(), t.view.Entrypoint
 	data := operateData{
 		chrome: q.chrome(pageEntrypoints, a.Label+": "+nameOf(&h.Backend)), Entrypoint: e.ID, ID: h.Backend.ID, Name: nameOf(&h.Backend),
-		Address: h.Backend.Address(), Mark: markOf(h.State), Act: a, Effects: effects(t, a.Name), Back: q.root + pageEntrypoints + "/" + url.PathEscape(e.ID),
+		Address: h.Backend.Address(), Mark: markOf(h.State), Act: a, Effects: append(q.replaces(t, a.Name), effects(t, a.Name)...), Back: q.root + pageEntrypoints + "/" + url.PathEscape(e.ID),
 	}
 	data.Form.choices(h, a.Name)
+	if isWord(a.Name) {
+		data.Form.Standing = standingOf(t).String()
+	}
 	return data
 }
 
@@ -144,6 +149,9 @@ func (q *request) carryOut(t target, data operateData) answer {
 		data.Report = q.reportOf(&report)
 		return q.found("operate", data)
 	}
+	if isWord(data.Act.Name) && !standingOf(t).holds(q.http.PostForm.Get("standing"), data.Form.Scope) {
+		return q.refused(data, q.overtaken(t), http.StatusConflict)
+	}
 	me, _ := api.Who(q.http)
 	o := route.Order{Action: route.OrderAction(data.Act.Name), Actor: me.Name, Reason: data.Form.Reason, Scope: route.OrderScope(data.Form.Scope), Force: data.Form.Force}
 	if data.Form.For != "" {
@@ -156,6 +164,7 @@ func (q *request) carryOut(t target, data operateData) answer {
 		return q.failed(data, err)
 	}
 	query := url.Values{"done": {data.Act.Name}, "backend": {h.Backend.ID}}
+	q.d.say(query, q.replaced(t, data.Act.Name))
 	return answer{leads: data.Back + "?" + query.Encode() + "#" + url.PathEscape("backend-"+h.Backend.ID)}
 }
 

@@ -141,7 +141,7 @@ func (q *request) doneOn(v *router.EntrypointView) done {
 	ready := h.Admin.State == route.AdminReady || h.Admin.State == ""
 	switch route.OrderAction(name) {
 	case route.OrderDrain:
-		d.say(h.Admin.State == route.AdminDrain, "It drains: "+inFlightText(h)+".")
+		d.say(h.Admin.State == route.AdminDrain, "It drains: "+q.drainingText(v, h))
 	case route.OrderMaintenance:
 		d.say(h.Admin.State == route.AdminMaintenance, "It is in maintenance: nothing new, no probes; "+inFlightText(h)+".")
 	case route.OrderReady:
@@ -151,7 +151,25 @@ func (q *request) doneOn(v *router.EntrypointView) done {
 	case route.OrderUneject:
 		d.say(h.Passive != nil && h.Passive.State == route.PhaseClosed, "Its ejection is over.")
 	}
+	if said := q.d.said(q.query); d.Text != "" && said != "" {
+		d.Text += " " + said
+	}
 	return d
+}
+
+// drainingText says what still goes on at a draining backend, and from when on its
+// container may be stopped.
+func (q *request) drainingText(v *router.EntrypointView, h *route.BackendHealth) string {
+	o := &v.Entrypoint.Options
+	text := inFlightText(h)
+	switch until := h.Admin.Since.Add(o.DrainTimeout); {
+	case o.Sticky.On && until.After(q.now):
+		return text + ", and clients that a cookie binds to it may come until " + clockOf(until, q.now) +
+			". Its container may be stopped after that, when nothing is in flight."
+	case inFlightOf(h) == 0:
+		return text + ". Its container may be stopped."
+	}
+	return text + "."
 }
 
 func (d *done) say(holds bool, text string) {
