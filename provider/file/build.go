@@ -28,7 +28,7 @@ type contents struct {
 // build judges every entry by itself. Problems are those that make the file a
 // contradiction as a whole.
 func build(cfg label.Config, doc *document) (contents, []problem) {
-	cfg.Prefix, cfg.ExposeByDefault = labelPrefix, false
+	cfg.Prefix, cfg.ExposeByDefault, cfg.UnitsInKeys = labelPrefix, false, true
 	out := contents{entries: len(doc.Entrypoints)}
 	if problems := append(repeated(doc), incomplete(doc)...); problems != nil {
 		slices.SortFunc(problems, byPlace)

@@ -24,6 +24,22 @@ func (s *scope) check() {
 	if read(s, "healthCheck", asBool) {
 		s.decl.Check = &c
 		s.plaintextProbe(&c)
+	} else {
+		s.checkOff()
+	}
+}
+
+// checkOff names the labels of a check that is switched off.
+func (s *scope) checkOff() {
+	var names []string
+	for _, e := range s.sortedEntries() {
+		if e.key != nil && strings.HasPrefix(e.key.Name, "healthCheck.") {
+			names = append(names, strings.TrimPrefix(e.label, s.prefix))
+		}
+	}
+	if e, ok := s.get("healthCheck"); ok && len(names) > 0 {
+		s.add("I111", e.label, show(e.key, e.text), "remove "+e.label+" to probe, or remove what has no effect",
+			"nothing is probed, so these have no effect: %s", strings.Join(names, ", "))
 	}
 }
 

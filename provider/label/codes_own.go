@@ -19,9 +19,9 @@ var ownWarningCodes = []Explanation{
 	explain("W111", "Replicas disagree", "Containers of one entrypoint have different options, or one asks for a protection that the owner does not have.",
 		"The newest container of the owner's compose service decides; the others' options have no effect. A container that asks for a protection which the route does not have gets no traffic.",
 		"Recreate the older containers, or use another service name.", "two containers with priority=1 and priority=2 -> one value on both"),
-	explain("W128", "Bad passive check", "A value of passive cannot be used, or has no effect: without passive.failures, or beside another key.", "The default is used.",
+	explain("W128", "Bad passive check", "A value of passive cannot be used, has no effect (without passive.failures, or beside another key), or is hardly meant: a number without a unit is milliseconds.", "The default is used; a time that is hardly meant is used as it is.",
 		"Use a value in the range that the diagnostic names.", "sozune.http.web.passive.failures=-1 -> sozune.http.web.passive.failures=5"),
-	explain("W129", "Bad resilience key", "A value of dialTimeout, panic, dockerHealth or another key about failures cannot be used, or a key stands without the one that it belongs to.", "The default is used.",
+	explain("W129", "Bad resilience key", "A value of dialTimeout, panic, dockerHealth or another key about failures cannot be used, stands without the one that it belongs to or has no effect beside another one, or is hardly meant: a number without a unit is milliseconds.", "The default is used; a time that is hardly meant is used as it is.",
 		"Use a value in the range that the diagnostic names.", "sozune.http.web.panic=never -> sozune.http.web.panic=off"),
 	explain("W130", "Client error counted as failure", "passive.status lists a status from 400 to 499.",
 		"Anybody can eject a backend by sending requests that it rightly refuses.", "List statuses from 500 on.",
@@ -62,4 +62,6 @@ var infoCodes = []Explanation{
 	explain("I110", "All clients have a gateway's address", "The router has only seen requests from the gateway of a container network: rootless engines, a userland proxy and IPv6 without NAT hide the clients' addresses.",
 		"Client addresses in rules, limits and logs are all that one.", "Run the router with network_mode: host or publish its ports in host mode, or name the proxy in front in proxy.trustedProxies.",
 		"docker run -p 80:80 -> docker run --network host"),
+	explain("I111", "Check switched off", "healthCheck=false stands beside other keys of healthCheck.", "Nothing is probed, so those keys have no effect, healthCheck.initial among them: every backend counts as healthy.",
+		"Nothing, or remove one or the other.", "sozune.http.web.healthCheck=false and sozune.http.web.healthCheck.initial=down -> remove healthCheck=false"),
 }

@@ -50,7 +50,7 @@ var warningCodes = []Explanation{
 		"Use a value in the range that the diagnostic names.", "sozune.http.web.healthCheck.path=http://x/health -> /health"),
 	explain("W022", "Unknown load balancer", "The algorithm is not known.", "round_robin is used.",
 		"Use round_robin, least_connections, power_of_two, random or hrw.", "sozune.http.web.loadBalancer=fastest -> sozune.http.web.loadBalancer=p2c"),
-	explain("W023", "Bad retry", "A value of retry cannot be used, or does nothing beside another one.", "The default is used.",
+	explain("W023", "Bad retry", "A value of retry cannot be used, does nothing beside another one, or permits a method that is not idempotent.", "The default is used; such a method is tried again, and a backend may carry the same request out twice.",
 		"Use a value in the range that the diagnostic names.", "sozune.http.web.retry.attempts=0 -> sozune.http.web.retry.attempts=1"),
 	explain("W024", "Bad circuit breaker", "A value of circuitBreaker cannot be used, or stands without a threshold.", "The default is used; without a threshold there is no breaker.",
 		"threshold is a share above 0, up to 1.", "sozune.http.web.circuitBreaker.threshold=50 -> 0.5"),

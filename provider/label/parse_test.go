@@ -139,7 +139,7 @@ var samples = map[string]struct{ good, bad []string }{
 	"holdFor":                        {[]string{"0"}, []string{"x"}},
 	"retry.attempts":                 {[]string{"1", "20"}, []string{"0", "21", "x"}},
 	"retry.on":                       {[]string{"connect,timeout", "502, 503,504"}, []string{"404", "", ",", "connect,never"}},
-	"retry.methods":                  {[]string{"GET", "get,Post", "idempotent"}, []string{"", "GTE", "GET,CONNECT", "idempotent,GET"}},
+	"retry.methods":                  {[]string{"GET", "get,Put", "idempotent"}, []string{"", "GTE", "GET,CONNECT", "idempotent,GET"}},
 	"retry.tryDuration":              {[]string{"5s", "0", "1h"}, []string{"x", "2h", "-1"}},
 	"retry.tryInterval":              {[]string{"100", "0", "1m"}, []string{"x", "2m"}},
 	"circuitBreaker.threshold":       {[]string{"0.5", "1", "1e-3"}, []string{"0", "1.1", "NaN", "x", "-0.5", "50%", "Inf"}},

@@ -2,6 +2,7 @@ package label
 
 import (
 	"slices"
+	"time"
 
 	"fairlead/router/route"
 )
@@ -26,6 +27,9 @@ func (s *scope) passive() {
 	}
 	s.dependents("passive.", "passive.failures", p.On(), also...)
 	s.clientErrors(p)
+	if p.On() || len(also) > 0 {
+		s.bareNumber("passive.latency", p.Latency, 10*time.Millisecond)
+	}
 	if p.On() {
 		s.ejectionTimes(p)
 		s.recovery(p)
@@ -89,8 +93,11 @@ func (s *scope) recovery(p *route.Passive) {
 	check := s.decl.Check
 	tells := check != nil && slices.Contains([]route.ProbeType{route.ProbeHTTP, route.ProbeGRPC, route.ProbeWebSocket}, check.Type)
 	if e, ok := s.get("passive.recovery"); ok && p.Recovery == route.RecoverProbe && !tells {
-		s.add("W128", e.label, show(e.key, e.text), "set "+s.label("healthCheck.path")+", or another recovery",
-			"recovery by probes needs a probe of type http, grpc or websocket, and without one nothing would come back: auto is used")
+		hint, why := "set "+s.label("healthCheck.path"), "recovery by probes needs a probe of type http, grpc or websocket"
+		if check == nil {
+			hint, why = "remove "+s.label("healthCheck"), "recovery by probes needs a check, which healthCheck switches off"
+		}
+		s.add("W128", e.label, show(e.key, e.text), hint+", or set another recovery", "%s, and without one nothing would come back: auto is used", why)
 		p.Recovery = route.RecoverAuto
 	}
 	if e, ok := s.get("passive.trials"); ok && p.Recovery == route.RecoverProbe && e.key.values.problem(e.text) == nil {

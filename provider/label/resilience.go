@@ -1,7 +1,9 @@
 package label
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"fairlead/router/route"
 )
@@ -12,6 +14,10 @@ func (s *scope) resilience() {
 	o := &s.decl.Options
 	o.Panic = route.PanicMode(read(s, "panic", values.choice))
 	o.PanicThreshold = read(s, "panicThreshold", asInt)
+	if e, ok := s.get("panicThreshold"); ok && o.PanicThreshold > 0 && o.Panic != route.PanicAll && e.key.values.problem(e.text) == nil {
+		s.add("W129", e.label, show(e.key, e.text), "set "+s.label("panic")+" to all, or remove the label",
+			"panic=%s never lets all backends serve: the label has no effect", o.Panic)
+	}
 	o.NoBackendStatus = read(s, "noBackendStatus", asInt)
 	o.OnDown = route.OnDown(read(s, "onDown", values.choice))
 	o.DrainTimeout = read(s, "drain.timeout", values.duration)
@@ -40,10 +46,37 @@ func (s *scope) retry(o *route.Options) {
 		s.advise(e, "set "+e.label+" to "+short(dial)+" or more, or lower "+s.label("dialTimeout"),
 			"shorter than dialTimeout (%s): one backend that does not answer uses it up, and no other one is tried", short(dial))
 	}
-	if o.RetryAttempts == 1 && o.Retry.TryDuration == 0 {
+	if o.RetryAttempts > 1 || o.Retry.TryDuration > 0 {
+		s.repeatable(&o.Retry)
+	} else {
 		s.idle("retry.", "retry.attempts", "raise "+s.label("retry.attempts")+", or remove the label",
 			"retry.attempts permits one try in all, so nothing is tried again: the label has no effect")
 	}
+}
+
+// repeatable warns of methods that a second try may carry out twice. What was never sent
+// is tried again whatever the method.
+func (s *scope) repeatable(r *route.Retry) {
+	e, ok := s.get("retry.methods")
+	if !ok || r.Methods == "" {
+		return
+	}
+	var idempotent route.Retry
+	unsafe := slices.DeleteFunc(strings.Split(r.Methods, ","), idempotent.Allows)
+	if len(unsafe) > 0 {
+		s.advise(e, "leave "+strings.Join(unsafe, ", ")+" out, unless the application recognizes a request that comes again",
+			"%s is not idempotent (RFC 9110, section 9.2.2): a backend may carry the same request out twice", orList(unsafe))
+	}
+}
+
+// bareNumber warns of a time that is hardly meant: a number without a unit is
+// milliseconds.
+func (s *scope) bareNumber(name string, d, least time.Duration) {
+	e, ok := s.get(name)
+	if !ok || s.cfg.UnitsInKeys || d <= 0 || d >= least || strings.Trim(e.text, "0123456789") != "" {
+		return
+	}
+	s.advise(e, "set "+e.label+" to "+e.text+"s, or to "+e.text+"ms if that is meant", "a number without a unit is milliseconds: this is %s", short(d))
 }
 
 func (s *scope) breaker(b *route.Breaker) {

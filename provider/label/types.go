@@ -32,6 +32,8 @@ type Config struct {
 	CAs             []string                    // names that backendTLS.ca may use
 	ClientCerts     []string                    // names that backendTLS.clientCert may use
 	Tick            time.Duration               // scheduler tick, for I106
+	// UnitsInKeys is set where the keys that people write name the unit of a time.
+	UnitsInKeys bool
 }
 
 // Parsed is what one candidate's labels say.
