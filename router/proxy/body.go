@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead/router/exchange"
+	"fairlead/router/route"
 )
 
 // errTaken ends the reading of a body that went on to another attempt.
@@ -86,6 +87,35 @@ func (b *body) since(began time.Time, took time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return min(took, max(began.Add(took).Sub(b.at), 0))
+}
+
+// ahead reads a short body of an HTTP/1 request to its end before the request waits. Only
+// then does net/http watch the connection, so that a client that leaves gives its place
+// back; and a request that nobody waits for any more is not sent. It does nothing for a
+// body that was begun, is long, or is sent only when it is asked for. A reason other than
+// none is the answer to the client.
+func (b *body) ahead(x *exchange.Exchange) route.Reason {
+	if b == nil || x.Major != 1 || b.length <= 0 || b.length > maxReplay || x.Header.Get("Expect") != "" {
+		return route.ReasonNone
+	}
+	b.mu.Lock()
+	fresh := b.read == 0 && !b.reading && !b.ended && b.err == nil
+	b.mu.Unlock()
+	if !fresh {
+		return route.ReasonNone
+	}
+	turn, _ := b.take()
+	piece := make([]byte, b.length)
+	for at := int64(0); ; {
+		n, err := b.next(turn, at, piece, true)
+		at += int64(n)
+		switch {
+		case errors.Is(err, io.EOF), err == nil && at >= b.length:
+			return route.ReasonNone
+		case err != nil:
+			return clientReason(err)
+		}
+	}
 }
 
 // awaited reports whether the client's next piece is being waited for.

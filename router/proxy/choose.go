@@ -29,6 +29,11 @@ func (f *delivery) begin(held *stay) route.Reason {
 func (f *delivery) queue(held *stay) route.Reason {
 	options, line := &f.r.Entrypoint.Options.Queue, &f.r.Cell.Line
 	f.rot = f.r.Cell.Load()
+	if options.Size > 0 {
+		if reason := f.body.ahead(f.x); reason != route.ReasonNone {
+			return reason
+		}
+	}
 	place, ok := line.Join(options.Size)
 	switch {
 	case ok:

@@ -30,7 +30,7 @@ type failure struct {
 
 // forward picks backends until one answers, the tries are used up, or nothing is left.
 func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, sticky *stickiness, held *stay) {
-	f := delivery{x: x, r: r, sticky: sticky, body: newBody(x)}
+	f := delivery{x: x, r: r, sticky: sticky, body: held.bodyOf(x)}
 	defer f.done()
 	if f.body != nil && resends(&r.Entrypoint.Options.Retry, x.Verb) {
 		f.body.always = true

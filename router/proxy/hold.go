@@ -37,6 +37,15 @@ type stay struct {
 	cell  *route.RotationCell
 	// ended is closed when the router stops and nobody may wait any more.
 	ended <-chan struct{}
+	body  *body // of the request, once somebody asked for it
+}
+
+// bodyOf is the request's body, one for all of its stay; nil without one.
+func (s *stay) bodyOf(x *exchange.Exchange) *body {
+	if s.body == nil {
+		s.body = newBody(x)
+	}
+	return s.body
 }
 
 // leave gives the place back.
@@ -136,6 +145,9 @@ func (s *stay) forNews(x *exchange.Exchange, cell *route.RotationCell, rot *rout
 func (s *stay) wait(x *exchange.Exchange, cell *route.RotationCell, rot *route.Rotation, limit time.Duration, now time.Time) route.Reason {
 	if !s.enter(cell, now) {
 		return route.ReasonQueueFull
+	}
+	if reason := s.bodyOf(x).ahead(x); reason != route.ReasonNone {
+		return reason
 	}
 	changed := cell.Changed()
 	if cell.Load() != rot {
