@@ -133,6 +133,26 @@ func reason(status int) string {
 	return ""
 }
 
+// framing refuses what traffic would refuse, so that no probe passes where every request
+// gets 502 (RFC 9112, section 6.3).
+func (h *head) framing() error {
+	length := ""
+	for _, f := range h.fields {
+		switch {
+		case !httpguts.ValidHeaderFieldName(f.name):
+			return &protocolError{message: "a field of the answer has a name that is none (requests would get 502)"}
+		case !strings.EqualFold(f.name, "Content-Length"):
+		case length != "" && f.value != length:
+			return &protocolError{message: "the answer has two different Content-Length fields (requests would get 502)"}
+		case f.value == "" || strings.ContainsFunc(f.value, func(r rune) bool { return r < '0' || r > '9' }):
+			return &protocolError{message: "the answer has a Content-Length that is no number (requests would get 502)"}
+		default:
+			length = f.value
+		}
+	}
+	return nil
+}
+
 // readResponse reads up to the end of the final response head. Interim responses are skipped. Errors of the connection come back as they
 // are: silence in the middle of a line is a timeout, not a malformed answer.
 func readResponse(r *bufio.Reader) (*head, error) {
@@ -142,6 +162,9 @@ func readResponse(r *bufio.Reader) (*head, error) {
 			return nil, err
 		}
 		if h.status > 199 || h.status == 101 {
+			if err := h.framing(); err != nil {
+				return nil, err
+			}
 			return h, nil
 		}
 	}

@@ -46,3 +46,22 @@ func FuzzReadResponse(f *testing.F) {
 		}
 	})
 }
+
+// TestFraming: what no request gets through is no success of a probe.
+func TestFraming(t *testing.T) {
+	for fields, ok := range map[string]bool{
+		"Content-Length: 5\r\n":                        true,
+		"Content-Length: 5\r\ncontent-length: 5\r\n":   true,
+		"Content-Length: 5\r\nContent-Length: 6\r\n":   false,
+		"Content-Length: -5\r\n":                       false,
+		"Content-Length: 5, 5\r\n":                     false,
+		"Content-Length:\r\n":                          false,
+		"X Y: 1\r\n":                                   false,
+		"X-Content-Length: 1\r\nContent-Length: 2\r\n": true,
+	} {
+		h, err := readResponse(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n" + fields + "\r\n")))
+		if ok != (err == nil) || ok != (h != nil) {
+			t.Errorf("%q: %+v %v, want it taken: %v", fields, h, err, ok)
+		}
+	}
+}
