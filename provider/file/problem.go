@@ -52,7 +52,13 @@ const maxProblems = 20
 func suggest(unknown string, known []string) string {
 	best, at := "", 3
 	for _, k := range known {
-		if d := distance(strings.ToLower(unknown), k, at); d < at {
+		written := strings.ToLower(unknown)
+		d := distance(written, k, at)
+		if unit := unitOf(k); unit != "" {
+			// A unit that is missing, or is another one, is one mistake, whatever its letters.
+			d = min(d, 1+distance(strings.TrimSuffix(written, unitOf(written)), strings.TrimSuffix(k, unit), at))
+		}
+		if d < at {
 			best, at = k, d
 		}
 	}
@@ -60,6 +66,16 @@ func suggest(unknown string, known []string) string {
 		return "known here: " + strings.Join(known, ", ")
 	}
 	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// unitOf is the unit at the end of a key, "" without one.
+func unitOf(key string) string {
+	for _, unit := range []string{"_ms", "_secs", "_percent", "_seconds", "_s"} {
+		if strings.HasSuffix(key, unit) {
+			return unit
+		}
+	}
+	return ""
 }
 
 // distance is the number of insertions, deletions, substitutions and swaps of
