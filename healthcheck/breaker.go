@@ -11,8 +11,9 @@ import (
 // breaker"). Its steps are pure but for the ring of outcomes, which it owns.
 type circuit struct {
 	phase route.PassivePhase
-	// ring holds the last outcomes, true for a failure; failed counts those.
-	ring   []bool
+	// ring holds the last outcomes: nil for a success, and the count of its sort for a
+	// failure; failed counts those.
+	ring   []*mishap
 	next   int
 	filled int
 	failed int
@@ -23,30 +24,76 @@ type circuit struct {
 	// ratio is what opened it.
 	ratio   float64
 	samples int
+	most    fault // with what most of those failed
+	all     bool  // all of those did so
+	// retried is the failure of the trial that opened it again, nil for the requests above.
+	retried *fault
+	sorts   map[fault]*mishap
 	opens   uint64 // times that it opened
 }
 
-// add notes an outcome and returns whether the circuit must open.
-func (c *circuit) add(failure bool, rules *route.Breaker) bool {
+// mishap is one sort of failure and how many of the last outcomes are of it.
+type mishap struct {
+	fault fault
+	n     int
+}
+
+// add notes an outcome, nil for a success, and returns whether the circuit must open.
+func (c *circuit) add(f *fault, rules *route.Breaker) bool {
 	if len(c.ring) != rules.MinRequests {
-		c.ring, c.next, c.filled, c.failed = make([]bool, max(rules.MinRequests, 1)), 0, 0, 0
+		c.forget()
+		c.ring = make([]*mishap, max(rules.MinRequests, 1))
 	}
-	if c.filled == len(c.ring) && c.ring[c.next] {
+	if old := c.ring[c.next]; c.filled == len(c.ring) && old != nil {
 		c.failed--
+		if old.n--; old.n == 0 {
+			delete(c.sorts, old.fault)
+		}
 	}
-	c.ring[c.next] = failure
+	c.ring[c.next] = c.count(f)
 	c.next = (c.next + 1) % len(c.ring)
 	c.filled = min(c.filled+1, len(c.ring))
-	if failure {
-		c.failed++
+	return f != nil && c.filled == len(c.ring) && float64(c.failed) >= rules.Threshold*float64(c.filled)
+}
+
+// count counts a failure among those of its sort.
+func (c *circuit) count(f *fault) *mishap {
+	if f == nil {
+		return nil
 	}
-	return failure && c.filled == len(c.ring) && float64(c.failed) >= rules.Threshold*float64(c.filled)
+	c.failed++
+	key := *f
+	key.latency = 0 // so that there are few sorts
+	s := c.sorts[key]
+	if s == nil {
+		if c.sorts == nil {
+			c.sorts = map[fault]*mishap{}
+		}
+		s = &mishap{fault: key}
+		c.sorts[key] = s
+	}
+	s.n++
+	return s
+}
+
+// majority notes with what most of the last requests failed.
+func (c *circuit) majority() {
+	var most *mishap
+	for _, s := range c.sorts {
+		if most == nil || s.n > most.n || s.n == most.n && s.fault.before(&most.fault) {
+			most = s
+		}
+	}
+	if most != nil {
+		c.most, c.all = most.fault, most.n == c.failed
+	}
 }
 
 // open begins a cool-down.
 func (c *circuit) open(rules *route.Breaker, now time.Time) {
 	if c.filled > 0 {
-		c.ratio, c.samples = float64(c.failed)/float64(c.filled), c.filled
+		c.ratio, c.samples, c.retried = float64(c.failed)/float64(c.filled), c.filled, nil
+		c.majority()
 	}
 	c.phase, c.until, c.held = route.PhaseOpen, now.Add(rules.Cooldown), false
 	c.opens++
@@ -56,6 +103,7 @@ func (c *circuit) open(rules *route.Breaker, now time.Time) {
 // forget begins the count anew.
 func (c *circuit) forget() {
 	clear(c.ring)
+	clear(c.sorts)
 	c.next, c.filled, c.failed = 0, 0, 0
 }
 
@@ -123,7 +171,7 @@ func (b *breaker) Leave(lease uint64, o route.Outcome, now time.Time) {
 	case lease != 0:
 		b.tried(lease, o, now)
 	case c.phase != route.PhaseClosed || o.Void: // it began before the circuit opened
-	case c.add(failed(&b.passive, &o), &b.rules):
+	case c.add(b.fault(&o), &b.rules):
 		c.open(&b.rules, now)
 		b.turned(route.PhaseClosed, causeTraffic, b.why(), now)
 	}
@@ -140,6 +188,7 @@ func (b *breaker) tried(lease uint64, o route.Outcome, now time.Time) {
 	case o.Void:
 	case failed(&b.passive, &o):
 		c.open(&b.rules, now)
+		c.retried = b.fault(&o)
 		b.turned(route.PhaseHalfOpen, causeTraffic, "the trial failed: "+seen(&o), now)
 	default:
 		c.phase = route.PhaseClosed

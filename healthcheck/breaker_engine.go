@@ -1,6 +1,7 @@
 package healthcheck
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -39,20 +40,58 @@ func (e *Engine) tickBreaker(en *entry, now time.Time) bool {
 // broken reports whether the breaker keeps requests from the backends.
 func (en *entry) broken() bool { return en.breaker.phase() != route.PhaseClosed }
 
+// fault is what a request that failed saw, nil for one that did not. The caller holds
+// the lock.
+func (b *breaker) fault(o *route.Outcome) *fault {
+	if !failed(&b.passive, o) {
+		return nil
+	}
+	return new(faultOf(&b.passive, o))
+}
+
+// before orders faults, so that of equally many the same is named.
+func (f *fault) before(g *fault) bool {
+	return cmp.Or(cmp.Compare(f.kind, g.kind), cmp.Compare(f.status, g.status)) < 0
+}
+
+// brief is a sort of fault in a few words.
+func (f *fault) brief() string {
+	if f.slow {
+		return fmt.Sprintf("answered %d too late", f.status)
+	}
+	return f.text()
+}
+
 // why says what opened the circuit. The caller holds the lock.
 func (b *breaker) why() string {
 	c := &b.circuit
-	return fmt.Sprintf("%d of the last %d requests failed (circuitBreaker.threshold=%g)",
-		int(c.ratio*float64(c.samples)+0.5), c.samples, b.rules.Threshold)
+	return fmt.Sprintf("%d of the last %d requests failed (circuitBreaker.threshold=%g)%s",
+		int(c.ratio*float64(c.samples)+0.5), c.samples, b.rules.Threshold, c.mostly())
 }
 
-// breakerText says that the breaker closes a route, and until when.
-func breakerText(v *route.BreakerView) string {
-	text := fmt.Sprintf("Down: the circuit breaker is open because %.0f %% of the last %d requests failed; clients get 503", v.FailureRatio*100, v.Samples)
-	if v.State == route.PhaseHalfOpen {
-		return text + ". One request at a time is tried now, and a success closes it."
+// mostly says with what most requests failed, with a colon before it.
+func (c *circuit) mostly() string {
+	if c.all {
+		return ": " + c.most.brief()
 	}
-	return text + " until " + clock(v.RetryAt) + ", then one request is tried."
+	return ": most of them " + c.most.brief()
+}
+
+// explain says that the breaker closes a route, why, until when and what to look at.
+// status is what clients get.
+func (b *breaker) explain(status int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := &b.circuit
+	cause, last := fmt.Sprintf("%.0f %% of the last %d requests failed%s", c.ratio*100, c.samples, c.mostly()), &c.most
+	if c.retried != nil {
+		cause, last = cause+"; the trial after that failed, too: "+c.retried.brief(), c.retried
+	}
+	advice := " " + upper(last.hint("its own log")) + "."
+	if c.phase == route.PhaseHalfOpen {
+		return fmt.Sprintf("the circuit breaker is half open, after %s. One request at a time is tried now while the others get %d, and a success closes it.", cause, status) + advice
+	}
+	return fmt.Sprintf("the circuit breaker is open because %s; clients get %d until %s, then one request is tried.", cause, status, clock(c.until)) + advice
 }
 
 // failed reports whether an outcome is a failure of the backend: one of the

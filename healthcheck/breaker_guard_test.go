@@ -39,7 +39,7 @@ func TestBreakerCountsTheLastRequests(t *testing.T) {
 	if v := b.view(); len(news) != 1 || v.Opens != 1 || !v.RetryAt.Equal(now.Add(10*time.Second)) {
 		t.Errorf("late failures count: %+v, %+v", v, news)
 	}
-	if want := "3 of the last 4 requests failed (circuitBreaker.threshold=0.75)"; len(news) != 1 || news[0].message != want {
+	if want := "3 of the last 4 requests failed (circuitBreaker.threshold=0.75): answered 503"; len(news) != 1 || news[0].message != want {
 		t.Errorf("%+v, want %s", news, want)
 	}
 	now = now.Add(10 * time.Second)
@@ -113,7 +113,8 @@ func TestBreakerTurnsAreTold(t *testing.T) {
 		gate.Leave(0, route.Outcome{Status: 502}, time.Now())
 		r.at(12 * time.Second)
 		h := r.engine.View().Entrypoints["web"]
-		if h.Breaker.State != route.PhaseHalfOpen || !h.Breaker.RetryAt.IsZero() || !strings.HasSuffix(h.Explain, "One request at a time is tried now, and a success closes it.") {
+		if h.Breaker.State != route.PhaseHalfOpen || !h.Breaker.RetryAt.IsZero() || h.Explain != "Down: the circuit breaker is half open, after 100 % of the last 2 requests failed: answered 502. "+
+			"One request at a time is tried now while the others get 503, and a success closes it. The application answers 502 to clients: its own log says why." {
 			t.Errorf("cooled without a request: %+v %s", h.Breaker, h.Explain)
 		}
 		lease, _, _ := gate.Enter(time.Now())

@@ -135,7 +135,7 @@ func TestBreakerIsTold(t *testing.T) {
 			h.Breaker == nil || h.Breaker.State != route.PhaseOpen || h.Breaker.FailureRatio != 1 || h.Breaker.RetryAt.Sub(r.start) != 11*time.Second {
 			t.Errorf("%+v %+v", h, h.Breaker)
 		}
-		if want := "Down: the circuit breaker is open because 100 % of the last 2 requests failed; clients get 503 until"; !strings.HasPrefix(h.Explain, want) {
+		if want := "Down: the circuit breaker is open because 100 % of the last 2 requests failed: answered 502; clients get 503 until"; !strings.HasPrefix(h.Explain, want) {
 			t.Errorf("explain: %s", h.Explain)
 		}
 		r.wantServing("web", "a") // who serves does not depend on it

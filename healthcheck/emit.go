@@ -117,7 +117,7 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	if from == to && what == changeNone {
 		return
 	}
-	t := p.transition(from, to, cause, now)
+	t := p.transition(from, to, what, cause, now)
 	t.Rev = e.rev
 	p.ofTraffic(&t, from, to, what)
 	n := notice{what: what}
@@ -143,6 +143,7 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	if from != to || !t.Debug {
 		p.history = remember(p.history, t)
 	}
+	p.replaced = route.Admin{}
 	n.transition = t
 	e.notify(n)
 }
@@ -162,7 +163,7 @@ func (e *Engine) announce() {
 	e.deferred = e.deferred[:0]
 }
 
-func (p *placement) transition(from, to route.State, cause string, now time.Time) route.Transition {
+func (p *placement) transition(from, to route.State, what change, cause string, now time.Time) route.Transition {
 	b := p.backend()
 	t := route.Transition{
 		At: now, Entrypoint: p.entry.id, Backend: b.ID, Address: b.Address(), Layer: layerActive,
@@ -191,7 +192,10 @@ func (p *placement) transition(from, to route.State, cause string, now time.Time
 	}
 	t.Kind, t.Message = p.cause(to)
 	ended := from == route.StateDraining || from == route.StateMaintenance
-	if p.admin.State == route.AdminReady && (cause == causeOperator || cause == causeTimer && ended) {
+	switch {
+	case what == changeOrder && p.replaced.State != "":
+		t.Message += instead(&p.replaced, &p.admin)
+	case p.admin.State == route.AdminReady && (cause == causeOperator && what == changeOrder || cause == causeTimer && ended):
 		t.Layer, t.Actor, t.Reason = layerAdmin, p.admin.Actor, p.admin.Reason
 		t.Kind, t.Message = route.KindNone, p.readyMessage(cause)
 	}
@@ -262,8 +266,12 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "route circuit closed"
 	case n.entry && t.To == string(route.EntrypointPanic):
 		return zerolog.WarnLevel, "route panic started"
+	case n.entry && !t.Debug && t.Down.Outage():
+		return zerolog.WarnLevel, "route down"
 	case n.entry && t.From == string(route.EntrypointPanic):
 		return zerolog.InfoLevel, "route panic ended"
+	case n.entry && !t.Debug:
+		return zerolog.InfoLevel, "route up"
 	case n.entry:
 		return zerolog.DebugLevel, "route state changed"
 	case n.what == changeBlocked && t.From == t.To:

@@ -29,6 +29,7 @@ type entry struct {
 	since      time.Time
 	panicSince time.Time
 	served     bool // some backend was in rotation once
+	outage     bool // told to be down, and not yet that it is no more
 	history    []route.Transition
 	rev        uint64 // of the last change
 	view       *route.EntrypointHealth
@@ -43,6 +44,10 @@ type placement struct {
 	check   *check   // nil while unchecked
 	passive *ejector // nil while the passive layer is off
 	admin   route.Admin
+	// replaced is the order that the present one took the place of, while that is told.
+	replaced route.Admin
+	// ordered is since when the operator's state is what it is, by whatever orders.
+	ordered time.Time
 	warm    warmup
 
 	in       bool                 // member of the published rotation

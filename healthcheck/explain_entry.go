@@ -16,15 +16,16 @@ func (en *entry) explain(h *route.EntrypointHealth) string {
 		}
 		return fmt.Sprintf("Healthy: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others()) + en.missing()
 	case route.EntrypointPartial:
-		return fmt.Sprintf("Degraded: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others()) + en.missing()
+		return fmt.Sprintf("Degraded: %d of %s in rotation%s%s.", h.InRotation, backends(h.Total), en.trials(), en.others()) + en.missing()
 	case route.EntrypointUnchecked:
-		return fmt.Sprintf("Not probed: %d of %s in rotation.", h.InRotation, backends(h.Total)) + en.missing()
+		return fmt.Sprintf("Not probed: %d of %s in rotation%s.", h.InRotation, backends(h.Total), en.others()) + en.missing()
 	case route.EntrypointPending:
-		return fmt.Sprintf("Starting: %d of %s serving before the first verdict%s.", h.InRotation, backends(h.Total), en.others()) + en.missing()
+		return en.startingExplain(h)
 	case route.EntrypointPanic:
 		return "Panic: " + en.panicReason() + "." + en.missing()
 	default:
-		return en.downExplain(h)
+		lead, text := en.downExplain()
+		return lead + text
 	}
 }
 
@@ -35,27 +36,44 @@ func backends(n int) string {
 	return fmt.Sprintf("%d backends", n)
 }
 
-// others names what is not in rotation and why, a few of them.
+// mostNamed is how many backends a sentence names.
+const mostNamed = 3
+
+// others names what is not in rotation and why, a few of them. Backups that stand by are
+// where they belong.
 func (en *entry) others() string {
-	const most = 3
-	var names []string
-	more := 0
+	var out, standby []string
 	for _, p := range en.placements {
 		switch {
 		case p.in:
-		case len(names) == most:
-			more++
+		case p.reason == route.OutBackupStandby:
+			standby = append(standby, p.name())
 		default:
-			names = append(names, p.name()+" ("+strings.ReplaceAll(string(p.reason), "_", " ")+p.why()+")")
+			out = append(out, p.name()+" ("+strings.ReplaceAll(string(p.reason), "_", " ")+p.why()+")")
 		}
 	}
-	if len(names) == 0 {
+	var text string
+	if len(out) > 0 {
+		text = "; out: " + few(out, mostNamed)
+	}
+	if len(standby) > 0 {
+		text += "; standing by as a backup: " + few(standby, mostNamed)
+	}
+	return text
+}
+
+// trials names those in rotation that traffic ejected and that are tried now.
+func (en *entry) trials() string {
+	var list []string
+	for _, p := range en.placements {
+		if p.in && p.reason == route.InTrial {
+			list = append(list, p.name()+" ("+strings.TrimPrefix(p.why(), ": ")+")")
+		}
+	}
+	if len(list) == 0 {
 		return ""
 	}
-	if more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return "; out: " + strings.Join(names, ", ")
+	return "; on trial, one request at a time: " + few(list, mostNamed)
 }
 
 func (p *placement) name() string {
@@ -72,59 +90,16 @@ func (p *placement) why() string {
 	if text := p.adminWhy(); text != "" {
 		return text
 	}
-	switch p.shown {
+	state := p.state() // not what was shown last: the step under way may not have told it yet
+	switch state {
 	case route.StateDown, route.StateEjected, route.StateTrial:
 	default:
 		return ""
 	}
-	if _, message := p.cause(p.shown); message != "" {
+	if _, message := p.cause(state); message != "" {
 		return ": " + message
 	}
 	return ""
-}
-
-// panicReason says why unverified backends serve, and whether the fault may lie in
-// the check rather than in the backends.
-func (en *entry) panicReason() string {
-	t := &en.counts
-	var which string
-	switch {
-	case t.total == 1:
-		which = "the only one serves anyway"
-	case t.inRotation == t.total && t.total == 2:
-		which = "both serve anyway"
-	case t.inRotation == t.total:
-		which = fmt.Sprintf("all %d serve anyway", t.total)
-	default:
-		which = fmt.Sprintf("serving anyway: %d of %d", t.inRotation, t.total)
-	}
-	text := fmt.Sprintf("no backend is verified; %s (panic=%s)", which, en.entrypoint.Options.Panic)
-	if kind, ok := en.sameFailure(); ok {
-		text += fmt.Sprintf("; %s fail alike (%s), so suspect the configuration first", all(t.total), title(kind))
-	}
-	return text
-}
-
-// all names every one of two or more.
-func all(n int) string {
-	if n == 2 {
-		return "both"
-	}
-	return fmt.Sprintf("all %d", n)
-}
-
-// sameFailure reports whether two or more backends all fail with one kind.
-func (en *entry) sameFailure() (route.Kind, bool) {
-	if len(en.placements) < 2 {
-		return "", false
-	}
-	kind := en.placements[0].active.kind
-	for _, p := range en.placements {
-		if p.check == nil || p.active.status != route.StateDown || p.active.streak == 0 || p.active.kind != kind {
-			return "", false
-		}
-	}
-	return kind, true
 }
 
 // holding says that requests wait for the successors of what left.
@@ -135,31 +110,79 @@ func (en *entry) holding() string {
 	return ""
 }
 
-// downTexts say why nothing serves.
-func (en *entry) downExplain(h *route.EntrypointHealth) string {
-	switch h.Reason {
+// outcome is why nothing serves and what clients get, for transitions.
+func (en *entry) outcome() string {
+	reason := en.summary.reason
+	get := fmt.Sprintf("clients get %d", en.entrypoint.Options.StatusFor(reason))
+	switch en.entrypoint.Protocol {
+	case route.TCP:
+		get = "connections are closed"
+	case route.UDP:
+		get = "packets are dropped"
+	default:
+	}
+	_, text := en.downExplain()
+	return fmt.Sprintf("%s (%s): %s", get, reason, strings.TrimSuffix(text, "."))
+}
+
+// downExplain says why nothing serves, and what to do: the lead apart, "Down: " or a
+// finer one.
+func (en *entry) downExplain() (lead, text string) {
+	lead = "Down: "
+	switch en.summary.reason {
 	case route.ReasonCircuitOpen:
-		return breakerText(en.breaker.view())
+		return lead, en.breaker.explain(en.entrypoint.Options.StatusFor(route.ReasonCircuitOpen))
 	case route.ReasonMisconfigured:
 		f := en.entrypoint.FailClosed
-		return fmt.Sprintf("Closed: the label %s protects the route and is wrong or not available (%s), so every request gets 503.", f.Label, f.Code)
+		return "Closed: ", fmt.Sprintf("the label %s protects the route and is wrong or not available (%s), so every request gets 503.", f.Label, f.Code)
 	case route.ReasonAllDraining, route.ReasonAllMaintenance:
-		return en.takenOut()
+		return lead, en.takenOut()
 	case route.ReasonRetained:
-		return "Down: every container has stopped; the route is kept until " + clock(en.entrypoint.RetainedUntil) + " in case one returns."
+		return lead, "every container has stopped; the route is kept until " + clock(en.entrypoint.RetainedUntil) + " in case one returns."
 	case route.ReasonNoBackends:
-		return "Down: no container can be sent to" + en.absent() + "."
+		return lead, "no container can be sent to" + en.absent() + "."
 	case route.ReasonLeaving:
-		return "Down: every container is stopping" + en.holding() + "."
+		return lead, "every container is stopping" + en.holding() + "."
 	case route.ReasonDockerUnhealthy:
-		return "Down: Docker's HEALTHCHECK says unhealthy" + en.others() + "."
+		return lead, "Docker's HEALTHCHECK says unhealthy" + en.others() + "." + en.dockerAdvice()
 	case route.ReasonInitializing:
-		return "Not serving yet: waiting for the first backend that may be used" + en.absent() + en.others() + "."
+		return "Not serving yet: ", "waiting for the first backend that may be used" + en.absent() + en.others() + "."
 	default:
-		text := "Down: no backend is verified" + en.others() + "."
-		if kind, ok := en.sameFailure(); ok {
-			text += fmt.Sprintf(" Suspect the configuration first: %s fail alike (%s).", all(len(en.placements)), title(kind))
-		}
-		return text
+		return lead, "no backend is verified" + en.others() + "." + en.keptOut()
 	}
+}
+
+// dockerAdvice is the command that shows what a HEALTHCHECK printed.
+func (en *entry) dockerAdvice() string {
+	for _, p := range en.placements {
+		if text := p.gatedHint(); text != "" {
+			return " The command " + text + "."
+		}
+	}
+	return ""
+}
+
+// keptOut names the settings that keep unverified backends out, and what to look at.
+func (en *entry) keptOut() string {
+	var text string
+	if kind, ok := en.sameFailure(); ok {
+		text = fmt.Sprintf(" Suspect the configuration first: %s fail alike (%s).", all(len(en.placements)), title(kind))
+	}
+	o := &en.entrypoint.Options
+	for _, p := range en.placements {
+		if p.state() != route.StateEjected {
+			continue
+		}
+		if o.Panic != route.PanicOff && !o.Passive.KeepServing {
+			text += " passive.panic=false keeps ejected backends out although nothing else is left; with passive.panic=true they would serve."
+		}
+		if h := p.ejectedHint(); h != "" {
+			text += " " + upper(h) + "."
+		}
+		break
+	}
+	if o.Panic == route.PanicOff {
+		text += " panic=off keeps unverified backends out; with panic=all they would serve."
+	}
+	return text
 }

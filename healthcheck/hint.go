@@ -1,18 +1,60 @@
 package healthcheck
 
 import (
+	"cmp"
 	"fmt"
 
 	"fairlead/router/route"
 )
 
-// hint says what to do about a placement's failing probes, "" when none fails.
+// hint says what to do about a placement: about what keeps it out, and about its failing
+// probes. "" when nothing is wrong.
 func hint(p *placement) string {
+	text := p.gatedHint()
+	if p.shown == route.StateEjected || p.shown == route.StateTrial {
+		text = p.ejectedHint()
+	}
+	switch probes := probeHint(p); {
+	case probes == "":
+		return text
+	case text == "":
+		return probes
+	default:
+		return also(text, probes)
+	}
+}
+
+// gatedHint is the command that shows why Docker's word keeps a placement out.
+func (p *placement) gatedHint() string {
+	c := p.backend().Container
+	if p.state() != route.StateGated || c == nil {
+		return ""
+	}
+	return "docker inspect --format '{{json .State.Health}}' " + c.Name + " shows what its HEALTHCHECK printed"
+}
+
+// ejectedHint says what to look at after an ejection, or that it was an order.
+func (p *placement) ejectedHint() string {
+	if p.passive == nil {
+		return ""
+	}
+	_, s := p.passive.now()
+	switch {
+	case s.ordered:
+		return "fairlead uneject " + p.entry.id + " " + p.backend().ID + " brings it back at once"
+	default:
+		return s.last.hint(logs(p.backend()))
+	}
+}
+
+// probeHint says what to do about a placement's failing probes, "" when none fails.
+func probeHint(p *placement) string {
 	if p.check == nil || p.active.streak == 0 {
 		return ""
 	}
 	text := advice(&complaint{
 		kind: p.active.kind, clue: p.active.clue, status: p.active.answered, check: &p.check.spec.Check, trafficPort: p.backend().Port,
+		log: logs(p.backend()),
 	})
 	if p.suspicious() {
 		text = also(text, fmt.Sprintf("over %d real requests succeeded meanwhile, so the check itself is probably wrong", enoughProof))
@@ -38,6 +80,7 @@ type complaint struct {
 	status      int // HTTP status, 0 without one
 	check       *route.Check
 	trafficPort uint16
+	log         string // where the application's log is; "" is not known
 }
 
 // advice says what to do about a failure, "" when nothing in particular.
@@ -64,7 +107,7 @@ func clueHint(c clue, check *route.Check) string {
 	case clueClientCert:
 		return "the backend asks for a client certificate: set backendTLS.clientCert to the name of one that it trusts, or probe a port that asks for none"
 	case clueMissingCA:
-		return "add the authority to the configuration, or correct backendTLS.ca"
+		return "backendTLS.ca names an authority that is not in the configuration (W109): add it there, or correct the label"
 	case clueMissingCert:
 		return "add the client certificate to the configuration, or correct backendTLS.clientCert"
 	case clueNoConnection:
@@ -108,14 +151,30 @@ func protocolHint(c clue, check *route.Check) string {
 
 const httpTwoOnly = "the port speaks HTTP/2 only: remove healthCheck.path to probe by TCP, set healthCheck.type=grpc for gRPC, or healthCheck.port to one that speaks HTTP/1.1"
 
+const ownLog = "its own log"
+
+// ownError is the advice for an answer by which the application itself says that it
+// cannot serve.
+func (f *complaint) ownError() string {
+	return fmt.Sprintf("the application itself answers the check with %d: %s says why", f.status, cmp.Or(f.log, ownLog))
+}
+
 // kindHint is the advice for a kind, with the check's own settings in it.
 func (f *complaint) kindHint() string {
 	c := f.check
 	switch f.kind {
 	case route.KindBadStatus:
+		if f.status >= 500 && c.Type != route.ProbeGRPC {
+			return f.ownError()
+		}
 		return statusHint(f.status, c)
 	case route.KindWebSocketRefused:
+		if f.status >= 500 {
+			return f.ownError()
+		}
 		return upgradeHint(f.status, c)
+	case route.KindHTTPError, route.KindConnectionReset:
+		return "the application ends the connection without an answer: " + cmp.Or(f.log, ownLog) + " may say why; correct healthCheck.port if the port belongs to another service"
 	case route.KindRedirectBlocked:
 		return "only redirects to the same host and port are followed, at most 3: set healthCheck.path to where they lead, or accept 3xx in healthCheck.status without healthCheck.followRedirects"
 	case route.KindBadBody:

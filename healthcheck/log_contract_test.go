@@ -22,7 +22,7 @@ func line(level, backend, from, to, cause, kind, counters, in, message string) *
 		counters = `,"consecutive_ok":\d+,"consecutive_fail":` + strings.Replace(counters, "/", `,"threshold":`, 1)
 	}
 	actor := ""
-	if cause == "operator" {
+	if cause == "operator" && backend != "" {
 		actor = `,"actor":"ops","reason":"deploy"`
 	}
 	return regexp.MustCompile(`^\{"level":"` + level + `","route":"http_api",` + who + `"from":"` + from + `","to":"` + to +
@@ -74,6 +74,92 @@ func TestLogLines(t *testing.T) {
 		two[1].Provider = route.ProviderUnhealthy
 		r.apply(r.setOf(ejecting(), two...))
 		r.expect(14*time.Minute, "Docker's word", line("warn", "b2", "up", "gated", "provider", "docker_unhealthy", `\d+/\d+`, "false", "backend down"))
+	})
+}
+
+// TestLogLinesOfOutages: an entrypoint that is down for clients is a line at WARN with what
+// they get, and its way back one at INFO; what belongs to a deploy is none.
+func TestLogLinesOfOutages(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		r.engine.cfg.Log = r.engine.cfg.Log.Level(zerolog.InfoLevel)
+		e := ejecting(func(o *route.Options) { o.Panic = route.PanicOff })
+		one := backend("b1", "10.0.0.1")
+		r.net.set("10.0.0.1:80", accept)
+		r.apply(r.setOf(e, one))
+		r.run()
+		r.expect(time.Minute, "the start", line("info", "b1", "pending", "up", "probe", "", "0/1", "true", "backend up"))
+		r.net.set("10.0.0.1:80", refuse)
+		r.expect(2*time.Minute, "panic=off",
+			line("warn", "b1", "up", "down", "probe", "connection_refused", "1/1", "false", "backend down"),
+			line("warn", "", "ok", "down", "probe", "", "", "false", "route down"))
+		r.net.set("10.0.0.1:80", accept)
+		r.expect(3*time.Minute, "back",
+			line("info", "b1", "down", "up", "probe", "", "0/1", "true", "backend up"),
+			line("info", "", "down", "ok", "probe", "", "", "true", "route up"))
+		if err := r.engine.Order("http_api", "b1", route.Order{Action: route.OrderMaintenance, Actor: "ops", Reason: "deploy", Force: true, Scope: route.ScopeBackend}); err != nil {
+			t.Fatal(err)
+		}
+		r.logs.mu.Lock()
+		text := r.logs.b.String()
+		r.logs.mu.Unlock()
+		if want := `"message":"clients get 503 (all_maintenance): the only backend is in maintenance, so every request gets 503; out: b1 (maintenance: by ops (deploy)). ` +
+			`The command fairlead ready http_api --all brings all back","in_rotation":false`; !strings.Contains(text, want) {
+			t.Errorf("%s\nwant %s", text, want)
+		}
+		r.logs.mu.Lock()
+		r.logs.b.Reset()
+		r.logs.mu.Unlock()
+		r.command(route.OrderReady)
+		r.expect(4*time.Minute, "ready",
+			line("info", "b1", "maintenance", "pending", "operator", "", `\d+/\d+`, "true", "backend ready"),
+			line("info", "", "down", "pending", "operator", "", "", "true", "route up"),
+			line("info", "b1", "pending", "up", "probe", "", "0/1", "true", "backend up"))
+		one.Provider = route.ProviderLeaving
+		r.apply(r.setOf(e, one)) // a deploy: it leaves, and another one comes
+		r.at(4*time.Minute + time.Second)
+		r.apply(r.setOf(e))
+		r.at(4*time.Minute + 2*time.Second)
+		r.net.set("10.0.0.2:80", accept)
+		r.apply(r.setOf(e, backend("b2", "10.0.0.2")))
+		r.expect(5*time.Minute, "a deploy", line("info", "b2", "pending", "up", "probe", "", "0/1", "true", "backend up"))
+	})
+}
+
+// TestOutageIsToldOnce: not at the start, not for each reason, and when it follows upon a
+// moment of a deploy; the end of one that was not told is none.
+func TestOutageIsToldOnce(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		e := ejecting(func(o *route.Options) { o.Panic = route.PanicOff })
+		word := func(p route.ProviderState) {
+			b := backend("b1", "10.0.0.1")
+			b.Provider = p
+			r.apply(r.setOf(e, b))
+		}
+		r.net.set("10.0.0.1:80", accept)
+		word(route.ProviderUnhealthy) // at the start
+		r.run()
+		r.at(time.Minute)
+		word(route.ProviderPresent)
+		r.at(2 * time.Minute)
+		word(route.ProviderLeaving) // not told,
+		r.at(3 * time.Minute)
+		word(route.ProviderUnhealthy) // told now, though it was down before,
+		r.at(4 * time.Minute)
+		word(route.ProviderLeaving) // for another reason,
+		r.at(5 * time.Minute)
+		word(route.ProviderUnhealthy) // and again
+		r.at(6 * time.Minute)
+		word(route.ProviderPresent)
+		r.at(7 * time.Minute)
+		var told []string
+		for _, one := range r.seen.loud(r.start) {
+			if strings.Contains(one, "http_api/ ") {
+				told = append(told, one)
+			}
+		}
+		if got, want := strings.Join(told, ", "), "3m0s http_api/ down>down, 6m0s http_api/ down>ok"; got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
 	})
 }
 

@@ -10,14 +10,18 @@ import (
 const changeOrder change = "order"
 
 // settleOperator gives a placement the word that is in force for it. A word that only
-// says the same again does not begin anew: since stays.
+// says the same again does not begin anew: since stays. One of somebody else, or for
+// another reason, is another order with a time of its own.
 func (e *Engine) settleOperator(p *placement, _ time.Time) {
 	o := e.orderFor(p)
 	switch {
 	case o != nil:
 		admin := o.admin
-		if p.admin.State == admin.State && !p.admin.Since.IsZero() {
+		if sameWord(&p.admin, &admin) && !p.admin.Since.IsZero() {
 			admin.Since = p.admin.Since
+		}
+		if p.admin.State != admin.State || p.ordered.IsZero() {
+			p.ordered = admin.Since
 		}
 		p.admin = admin
 	case p.admin.State != route.AdminReady:
@@ -25,11 +29,24 @@ func (e *Engine) settleOperator(p *placement, _ time.Time) {
 	}
 }
 
+// sameWord reports whether two orders say the same, but for their times.
+func sameWord(a, b *route.Admin) bool {
+	return a.State == b.State && a.Actor == b.Actor && a.Reason == b.Reason && a.Scope == b.Scope
+}
+
+// replaces notes whose order that of a placement took the place of, until it is told.
+func (p *placement) replaces(before *route.Admin) {
+	if before.State != route.AdminReady && p.admin.State != route.AdminReady && !sameWord(before, &p.admin) {
+		p.replaced = *before
+	}
+}
+
 // tickOperator ends orders whose time is over, and the service of bound clients.
 func (e *Engine) tickOperator(p *placement, moves []move, now time.Time) []move {
 	before := p.admin
 	e.settleOperator(p, now)
-	if p.admin.State != before.State {
+	if p.admin.State != before.State || p.admin.State != route.AdminReady && !sameWord(&before, &p.admin) {
+		p.replaces(&before)
 		if p.admin.State == route.AdminReady {
 			p.admin.Since, p.admin.Reason = now, expired(&before)
 		}
@@ -95,7 +112,7 @@ func (p *placement) servesBound(now time.Time) bool {
 
 // boundUntil is when clients that are bound to a draining placement move.
 func (p *placement) boundUntil() time.Time {
-	return p.admin.Since.Add(p.entry.entrypoint.Options.DrainTimeout)
+	return p.ordered.Add(p.entry.entrypoint.Options.DrainTimeout)
 }
 
 // bound reports whether the published rotation has the placement for bound clients.

@@ -147,6 +147,7 @@ func (e *Engine) enforce(en *entry, targets []*placement, o *route.Order, now ti
 		if p.admin == before {
 			continue // said before
 		}
+		p.replaces(&before)
 		e.follows(p, before.State, now)
 		moves = append(moves, move{p, changeOrder, causeOperator})
 	}
@@ -167,13 +168,16 @@ func (e *Engine) record(en *entry, targets []*placement, o *route.Order, now tim
 	defer e.book.tell()
 	all := service(en.id)
 	if o.Scope == route.ScopeService {
+		admin.Scope = route.ScopeService
+		if old := e.book.orders[all]; old != nil && sameWord(&old.admin, &admin) {
+			admin.Since = old.admin.Since
+		}
 		for key := range e.book.orders {
 			if key.entrypoint == en.id {
 				delete(e.book.orders, key)
 			}
 		}
 		if o.Action != route.OrderReady {
-			admin.Scope = route.ScopeService
 			e.book.orders[all] = &order{admin: admin}
 		}
 		return
@@ -183,7 +187,7 @@ func (e *Engine) record(en *entry, targets []*placement, o *route.Order, now tim
 		delete(e.book.orders, p.orderKey())
 		return
 	}
-	if p.admin.State == admin.State && !p.admin.Since.IsZero() {
+	if sameWord(&p.admin, &admin) && !p.admin.Since.IsZero() {
 		admin.Since = p.admin.Since
 	}
 	e.book.orders[p.orderKey()] = &order{admin: admin}

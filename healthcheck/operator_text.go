@@ -23,6 +23,11 @@ func because(a *route.Admin) string {
 	return " (" + a.Reason + ")"
 }
 
+// instead says whose order another one took the place of.
+func instead(a, by *route.Admin) string {
+	return fmt.Sprintf(", in place of the %s that %s ordered at %s%s", a.State, who(a), moment(a.Since, by.Since), because(a))
+}
+
 // expired is the reason of a backend that is ready because an order ended by itself.
 func expired(a *route.Admin) string {
 	return fmt.Sprintf("the %s that %s ordered was to end now", a.State, who(a))
@@ -104,7 +109,7 @@ func (en *entry) takenOut() string {
 	if en.summary.reason == route.ReasonAllDraining {
 		word = "drained or in maintenance"
 	}
-	text := fmt.Sprintf("Down: %s, so every request gets 503%s.", everyBackend(len(en.placements))+" is "+word, en.others())
+	text := fmt.Sprintf("%s, so every request gets 503%s.", everyBackend(len(en.placements))+" is "+word, en.others())
 	var first time.Time
 	for _, p := range en.placements {
 		if at := p.admin.ExpiresAt; !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -127,7 +132,7 @@ func everyBackend(n int) string {
 
 // adminWhy is who took a placement out, with a colon before it; "" when nobody did.
 func (p *placement) adminWhy() string {
-	if p.shown != route.StateDraining && p.shown != route.StateMaintenance {
+	if state := p.state(); state != route.StateDraining && state != route.StateMaintenance {
 		return ""
 	}
 	return ": by " + who(&p.admin) + because(&p.admin)

@@ -72,11 +72,13 @@ type passive struct {
 	leases  uint64 // handed out
 	expires time.Time
 
-	kind   route.Kind
-	why    string // it was ejected
-	back   string // why it was readmitted
-	actor  string // who ejected or readmitted it by an order
-	reason string
+	kind route.Kind
+	why  string // it was ejected
+	back string // why it was readmitted
+	// ordered: the ejection is an operator's, not one for failures.
+	ordered bool
+	actor   string // who ejected or readmitted it by an order
+	reason  string
 }
 
 // newPassive is the state of a placement that traffic says nothing about yet.
@@ -185,7 +187,7 @@ func (s passive) failure(r *passiveRules, o *route.Outcome, now time.Time, w wor
 		return s, changeNone
 	}
 	s.kind, s.why = s.verdict(r)
-	s.actor, s.reason = "", ""
+	s.ordered, s.actor, s.reason = false, "", ""
 	return s.open(r, s.grown(r, now), now, w.chance), changeEjected
 }
 
@@ -281,7 +283,7 @@ func (s passive) tried(r *passiveRules, t route.Ticket, o *route.Outcome, bad bo
 	s.failures++
 	s.last = faultOf(&r.Passive, o)
 	s.kind, s.why = s.last.sort(), "the trial failed: "+s.last.text()
-	s.actor, s.reason = "", ""
+	s.ordered, s.actor, s.reason = false, "", ""
 	return s.open(r, s.n+1, now, w.chance), changeEjected
 }
 

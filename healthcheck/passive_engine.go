@@ -230,6 +230,9 @@ func (p *placement) ofTraffic(t *route.Transition, from, to route.State, what ch
 		t.Layer = layerPassive
 		t.Kind, t.Message = j.blockedCause()
 		return
+	case t.Cause == causeOperator && j != nil && (what == changeEjected || what == changeReadmitted):
+		p.ofPassiveOrder(t, what)
+		return
 	case from == to || !judged(from) || !judged(to) || !ejectedOrTrial(from) && !ejectedOrTrial(to):
 		return
 	}
@@ -240,10 +243,19 @@ func (p *placement) ofTraffic(t *route.Transition, from, to route.State, what ch
 	}
 	r, s := j.now()
 	t.Fail, t.Threshold = s.fails, r.Failures
-	if t.Cause == causeOperator {
-		t.Actor, t.Reason = s.actor, s.reason
-	}
 	if !ejectedOrTrial(to) {
+		t.Kind, t.Message = route.KindNone, s.back
+	}
+}
+
+// ofPassiveOrder completes the transition of an operator's eject or uneject, also where
+// another layer hides it.
+func (p *placement) ofPassiveOrder(t *route.Transition, what change) {
+	r, s := p.passive.now()
+	t.Layer, t.Actor, t.Reason = layerPassive, s.actor, s.reason
+	t.Fail, t.Threshold = s.fails, r.Failures
+	t.Kind, t.Message = s.kind, s.why
+	if what == changeReadmitted {
 		t.Kind, t.Message = route.KindNone, s.back
 	}
 }

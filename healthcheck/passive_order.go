@@ -27,7 +27,7 @@ func (e *Engine) ejectByOrder(p *placement, o *route.Order, now time.Time) *rout
 	j.mu.Lock()
 	s := j.state
 	s.kind, s.why = route.KindEjectedFailures, ejectedBy(o)
-	s.actor, s.reason = o.Actor, o.Reason
+	s.ordered, s.actor, s.reason = true, o.Actor, o.Reason
 	if n := s.grown(&j.rules, now); o.For > 0 {
 		j.state = s.openFor(n, o.For, now)
 	} else {

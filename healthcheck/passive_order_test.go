@@ -37,8 +37,11 @@ func TestEjectByOrder(t *testing.T) {
 		if h.State != route.StateEjected || h.Kind != route.KindEjectedFailures || h.Message != "ejected by ana: a test" || !h.Passive.Until.Equal(time.Now().Add(30*time.Second)) {
 			t.Errorf("%s %s %q until %s", h.State, h.Kind, h.Message, h.Passive.Until)
 		}
+		if want := "fairlead uneject http_api b0 brings it back at once"; h.Hint != want {
+			t.Errorf("hint %s, want %s", h.Hint, want)
+		}
 		last := h.History[len(h.History)-1]
-		if last.Layer != "passive" || last.Cause != "operator" || last.Actor != "ana" || last.Reason != "a test" {
+		if last.Layer != "passive" || last.Cause != "operator" || last.Actor != "ana" || last.Reason != "a test" || last.Message != "ejected by ana: a test" || last.Kind != route.KindEjectedFailures {
 			t.Errorf("%+v", last)
 		}
 		wantRefusal(t, order("b0", route.OrderEject), route.OrderImpossible)

@@ -128,13 +128,18 @@ func (e *Engine) store(en *entry, d *decision, candidates []candidate, reason ro
 
 // summarized notes a change of the entrypoint's state.
 func (e *Engine) summarized(en *entry, s summary, cause string, now time.Time) {
-	from := en.summary.state
+	was, down := en.summary, s.state == route.EntrypointDown
+	from := was.state
 	en.summary = s
-	if from == s.state {
+	begins := down && s.reason.Outage() && !en.outage && !was.reason.Outage()
+	if from == s.state && !begins {
 		return
 	}
-	en.since = now
+	if from != s.state {
+		en.since = now
+	}
 	switch {
+	case from == s.state:
 	case s.state == route.EntrypointPanic:
 		en.panicSince = now
 	case from == route.EntrypointPanic:
@@ -143,10 +148,15 @@ func (e *Engine) summarized(en *entry, s summary, cause string, now time.Time) {
 	if from == "" {
 		return // added: the first state is no transition
 	}
+	ends := en.outage && !down
+	en.outage = begins || en.outage && down
 	t := route.Transition{
 		At: now, Rev: e.rev, Entrypoint: en.id, Layer: layerRoute, From: string(from), To: string(s.state), Cause: cause,
 		Message: en.sentence(), InRotation: en.counts.inRotation > 0,
-		Debug: from != route.EntrypointPanic && s.state != route.EntrypointPanic,
+		Debug: from != route.EntrypointPanic && s.state != route.EntrypointPanic && !begins && !ends,
+	}
+	if down {
+		t.Down = s.reason
 	}
 	en.history = remember(en.history, t)
 	e.deferred = append(e.deferred, notice{transition: t, entry: true})
@@ -165,9 +175,12 @@ func (en *entry) sentence() string {
 	t := &en.counts
 	switch en.summary.state {
 	case route.EntrypointPanic:
+		if en.decision.scarce {
+			return en.scarcity()
+		}
 		return fmt.Sprintf("no backend is verified; %d of %d serve unverified (panic=%s)", t.inRotation, t.total, en.entrypoint.Options.Panic)
 	case route.EntrypointDown:
-		return "nothing serves: " + string(en.summary.reason)
+		return en.outcome()
 	case route.EntrypointPending:
 		return fmt.Sprintf("%d of %d backends serve before their first verdict", t.inRotation, t.total)
 	default:

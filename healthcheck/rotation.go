@@ -40,7 +40,8 @@ type rules struct {
 type decision struct {
 	tier    route.Tier
 	panic   bool
-	scarce  bool         // panic because fewer than panicThreshold percent are verified
+	scarce  bool // panic because fewer than panicThreshold percent are verified
+	quorum  quorum
 	reason  route.Reason // why nobody serves
 	in      []bool
 	reasons []route.RotationReason
@@ -102,10 +103,11 @@ func rotate(r *rules, all []candidate) decision {
 	for i := range all {
 		places[i] = all[i].standing(r)
 	}
+	d.quorum = poll(all, places)
 	verified := func(s standing) bool { return s >= standsFounding }
 	pending := func(s standing) bool { return s == standsPending }
 	switch {
-	case r.scarce(all, places) && d.choose(all, places, func(s standing) bool { return s >= standsDown || r.ejectedServe && s == standsEjected }, false):
+	case d.quorum.scarce(r) && d.choose(all, places, func(s standing) bool { return s >= standsDown || r.ejectedServe && s == standsEjected }, false):
 		d.tier, d.panic, d.scarce = route.TierPanic, true, true
 	case d.choose(all, places, verified, false):
 		d.tier = route.TierVerified
@@ -125,23 +127,27 @@ func rotate(r *rules, all []candidate) decision {
 	return d
 }
 
-// scarce reports whether too few primaries are verified (panicThreshold). Those that
+// quorum is how many primaries there are, and how many of them are verified. Those that
 // wait for their first success by healthCheck.initial=down do not count.
-func (r *rules) scarce(all []candidate, places []standing) bool {
-	if r.threshold <= 0 || r.panic != route.PanicAll {
-		return false
-	}
-	verified, primaries := 0, 0
+type quorum struct{ verified, primaries int }
+
+func poll(all []candidate, places []standing) quorum {
+	var q quorum
 	for i, s := range places {
 		if all[i].weight == 0 || s <= standsBlocked {
 			continue
 		}
-		primaries++
+		q.primaries++
 		if s >= standsFounding {
-			verified++
+			q.verified++
 		}
 	}
-	return verified*100 < r.threshold*primaries
+	return q
+}
+
+// scarce reports whether too few primaries are verified (panicThreshold).
+func (q quorum) scarce(r *rules) bool {
+	return r.threshold > 0 && r.panic == route.PanicAll && q.verified*100 < r.threshold*q.primaries
 }
 
 // choose takes the primaries, or the backups, whose standing is accepted.

@@ -26,9 +26,13 @@ const (
 	EventPanicEnded    = "panic_ended"
 	EventBreakerOpened = "breaker_opened"
 	EventBreakerClosed = "breaker_closed"
-	EventDrain         = "drain"
-	EventMaintenance   = "maintenance"
-	EventReady         = "ready" // the operator's order is over
+	// EventEntrypointDown: nothing serves, and clients get errors; not for the ordinary
+	// moments of a deploy (route.Reason.Outage). It ends a panic, and a panic ends it.
+	EventEntrypointDown = "entrypoint_down"
+	EventEntrypointUp   = "entrypoint_up"
+	EventDrain          = "drain"
+	EventMaintenance    = "maintenance"
+	EventReady          = "ready" // the operator's order is over
 )
 
 // Notice is the body of a POST: a transition as GET /events tells it, with words for
@@ -48,10 +52,12 @@ type Notice struct {
 // classify says what a transition is for a receiver; "" is nothing worth a notice.
 func classify(t *route.Transition) (event string, level Level) {
 	switch {
-	case t.Debug, t.From == t.To:
+	case t.Debug, t.Cause == causeRestore: // an order that was in force before the restart is not new
 		return "", Info
 	case t.Backend == "":
 		return classifyEntrypoint(t)
+	case t.From == t.To && !replaced(t):
+		return "", Info
 	}
 	switch route.State(t.To) {
 	case route.StateDown, route.StateGated:
@@ -75,16 +81,29 @@ func classify(t *route.Transition) (event string, level Level) {
 	return EventUp, Info
 }
 
+// causeRestore is the cause of transitions by orders that the router read at its start.
+const causeRestore = "restore"
+
+// replaced reports whether an order took the place of another one of the same state.
+func replaced(t *route.Transition) bool {
+	to := route.State(t.To)
+	return t.From == t.To && t.Layer == "admin" && (to == route.StateDraining || to == route.StateMaintenance)
+}
+
 func classifyEntrypoint(t *route.Transition) (event string, level Level) {
 	switch {
 	case t.To == string(route.EntrypointPanic):
 		return EventPanicStarted, Warn
+	case t.Down.Outage():
+		return EventEntrypointDown, Warn
 	case t.From == string(route.EntrypointPanic):
 		return EventPanicEnded, Info
 	case t.To == string(route.PhaseOpen):
 		return EventBreakerOpened, Warn
 	case t.To == string(route.PhaseClosed):
 		return EventBreakerClosed, Info
+	case t.From == string(route.EntrypointDown) && t.From != t.To:
+		return EventEntrypointUp, Info
 	}
 	return "", Info
 }
@@ -103,6 +122,10 @@ func sentence(event string, t *route.Transition) string {
 	s.WriteString(t.Entrypoint)
 	if t.Backend != "" {
 		s.WriteString(": " + subject(t))
+	}
+	if replaced(t) {
+		s.WriteString(" stays out: " + t.Message + ".")
+		return s.String()
 	}
 	s.WriteString(" " + predicate(event))
 	if by := order(t); by != "" {
@@ -149,9 +172,13 @@ func predicate(event string) string {
 	case EventPanicEnded:
 		return "is out of panic"
 	case EventBreakerOpened:
-		return "is closed by its circuit breaker"
+		return "is cut off from its backends by its circuit breaker"
 	case EventBreakerClosed:
-		return "is open again: the circuit breaker lets requests through"
+		return "is served again: its circuit breaker lets requests through"
+	case EventEntrypointDown:
+		return "is down"
+	case EventEntrypointUp:
+		return "is up again"
 	case EventDrain:
 		return "is drained"
 	case EventMaintenance:

@@ -214,6 +214,18 @@ func TestWorthANotice(t *testing.T) {
 	up.InRotation, up.Message = true, "200"
 	back := transition("ejected", "up")
 	back.InRotation, back.Message = true, ""
+	dead := ofEntrypoint("ok", "down")
+	dead.Down, dead.Message = route.ReasonAllUnhealthy, "clients get 503 (all_unhealthy): no backend is verified"
+	fromPanic, again := dead, dead
+	fromPanic.From, again.From = "panic", "down"
+	deploy := ofEntrypoint("panic", "down")
+	deploy.Down = route.ReasonLeaving
+	quiet := ofEntrypoint("down", "ok")
+	quiet.Debug = true
+	instead := ordered("draining", "draining")
+	instead.Message = "drained by ana (disk), in place of the drain that ops ordered at 10:00:00 UTC (new kernel)"
+	restored := ordered("up", "draining")
+	restored.Cause = "restore"
 	bare := transition("up", "down")
 	bare.Container = ""
 	for _, c := range []struct {
@@ -239,12 +251,21 @@ func TestWorthANotice(t *testing.T) {
 		{ordered("maintenance", "pending"), EventReady, Info, "http_api: api-1 (172.20.0.2:80) is ready again by ops (new kernel), and its state is pending; it gets no requests."},
 		{debug, "", "", ""},
 		{transition("up", "leaving"), "", "", ""},
+		{instead, EventDrain, Info, "http_api: api-1 (172.20.0.2:80) stays out: drained by ana (disk), in place of the drain that ops ordered at 10:00:00 UTC (new kernel)."},
+		{restored, "", "", ""},
+		{dead, EventEntrypointDown, Warn, "http_api is down: clients get 503 (all_unhealthy): no backend is verified."},
+		{fromPanic, EventEntrypointDown, Warn, "http_api is down: clients get 503 (all_unhealthy): no backend is verified."},
+		{again, EventEntrypointDown, Warn, "http_api is down: clients get 503 (all_unhealthy): no backend is verified."},
+		{deploy, EventPanicEnded, Info, "http_api is out of panic: words."},
+		{ofEntrypoint("down", "ok"), EventEntrypointUp, Info, "http_api is up again: words."},
+		{ofEntrypoint("down", "panic"), EventPanicStarted, Warn, "http_api is in panic: words."},
+		{quiet, "", "", ""},
 		{ofEntrypoint("ok", "panic"), EventPanicStarted, Warn, "http_api is in panic: words."},
 		{ofEntrypoint("panic", "ok"), EventPanicEnded, Info, "http_api is out of panic: words."},
-		{ofEntrypoint("closed", "open"), EventBreakerOpened, Warn, "http_api is closed by its circuit breaker: words."},
-		{ofEntrypoint("half_open", "open"), EventBreakerOpened, Warn, "http_api is closed by its circuit breaker: words."},
+		{ofEntrypoint("closed", "open"), EventBreakerOpened, Warn, "http_api is cut off from its backends by its circuit breaker: words."},
+		{ofEntrypoint("half_open", "open"), EventBreakerOpened, Warn, "http_api is cut off from its backends by its circuit breaker: words."},
 		{ofEntrypoint("open", "half_open"), "", "", ""},
-		{ofEntrypoint("half_open", "closed"), EventBreakerClosed, Info, "http_api is open again: the circuit breaker lets requests through: words."},
+		{ofEntrypoint("half_open", "closed"), EventBreakerClosed, Info, "http_api is served again: its circuit breaker lets requests through: words."},
 	} {
 		event, level := classify(&c.t)
 		if event != c.event || event != "" && level != c.level {

@@ -261,6 +261,8 @@ type Transition struct {
 	OK, Fail   int // consecutive counters
 	Threshold  int
 	InRotation bool
+	// Down is why nothing serves any more, of a transition of an entrypoint to down.
+	Down Reason
 	// Debug marks what is only worth a line at debug level.
 	Debug bool
 }

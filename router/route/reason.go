@@ -117,6 +117,19 @@ func (r Reason) Empties() bool {
 	}
 }
 
+// Outage reports whether an entrypoint that is down for the reason is worth waking
+// somebody. Those of the ordinary moments of a deploy are not: the old container stops,
+// the new one is made and starts, and requests wait meanwhile. Nor is an open circuit,
+// which its breaker tells itself.
+func (r Reason) Outage() bool {
+	switch r {
+	case ReasonAllUnhealthy, ReasonAllDraining, ReasonAllMaintenance, ReasonDockerUnhealthy, ReasonMisconfigured:
+		return true
+	default:
+		return false
+	}
+}
+
 // StatusFor is the HTTP status that clients of the entrypoint get for a reason.
 func (o *Options) StatusFor(r Reason) int {
 	if r.Empties() && o.NoBackendStatus != 0 {
