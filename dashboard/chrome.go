@@ -65,6 +65,7 @@ type census struct {
 	Ordered     int // draining or in maintenance
 	Circuits    int // open circuit breakers
 	Tripped     int // those of entrypoints that are well otherwise
+	Stuck       int // pending entrypoints whose probes fail
 	Shadowed    int
 	Errors      int // diagnostics
 	Warnings    int
@@ -76,7 +77,9 @@ type census struct {
 func (c census) Broken() int { return c.States[route.EntrypointDown] + c.States[route.EntrypointPanic] }
 
 // Degraded are those that do not serve as they should.
-func (c census) Degraded() int { return c.Broken() + c.States[route.EntrypointPartial] + c.Tripped }
+func (c census) Degraded() int {
+	return c.Broken() + c.States[route.EntrypointPartial] + c.Tripped + c.Stuck
+}
 
 // Down, Panic and Partial are there for templates.
 func (c census) Down() int    { return c.States[route.EntrypointDown] }
@@ -136,7 +139,7 @@ func navigation(c *census, banners int) []navItem {
 			}
 		}
 	}
-	badge(pageEntrypoints, c.States[route.EntrypointPartial], levelWatch)
+	badge(pageEntrypoints, c.States[route.EntrypointPartial]+c.Stuck, levelWatch)
 	if c.Broken()+c.Circuits > 0 {
 		badge(pageEntrypoints, c.Degraded(), levelAlarm)
 	}
@@ -201,6 +204,9 @@ func (c *census) add(e *router.EntrypointView) {
 		if state != route.EntrypointPanic && state != route.EntrypointPartial {
 			c.Tripped++
 		}
+	}
+	if isStuck(e) {
+		c.Stuck++
 	}
 	h := &e.Health
 	c.Backends += h.Total

@@ -60,8 +60,12 @@ func (q *request) diagnosisOfAll() string {
 	q.head(&p)
 	c := q.census()
 	p.line("")
-	p.line("%s: %d down, %d in panic, %d partial; %d of %s in rotation", countOf(c.Entrypoints, "entrypoint"),
-		c.Down(), c.Panic(), c.Partial(), c.InRotation, countOf(c.Backends, "backend"))
+	stuck := ""
+	if c.Stuck > 0 {
+		stuck = fmt.Sprintf(", %d pending with probes that fail", c.Stuck)
+	}
+	p.line("%s: %d down, %d in panic, %d partial%s; %d of %s in rotation", countOf(c.Entrypoints, "entrypoint"),
+		c.Down(), c.Panic(), c.Partial(), stuck, c.InRotation, countOf(c.Backends, "backend"))
 	const most = 50
 	troubles := q.troubles()
 	for i, t := range troubles {

@@ -58,6 +58,9 @@ func (q *request) entrypoint(id string, plain bool) answer {
 		Groups: optionGroups(v, &e), Timeline: q.transitionsOfOne(v, mostTimeline), Findings: findings(e.Diagnostics),
 		Expires: epochMaybe(e.ExpiresAt, q.now), StaleFor: epochMaybe(e.StaleSince, q.now), Diagnosis: q.diagnosisOf(v), Circuit: q.circuitOf(v), Done: q.doneOn(v),
 	}
+	if saysCircuit(e.Health.Explain) {
+		data.Circuit = nil
+	}
 	if e.Health.Panic.Active {
 		data.Panic, data.PanicWhy = epochMaybe(e.Health.Panic.Since, q.now), text(e.Health.Panic.Reason)
 	}

@@ -117,9 +117,7 @@ func (q *request) findBackend(entrypoint, id string) (target, bool) {
 
 // forbidden is the page for those who may not.
 func (q *request) forbidden() answer {
-	out := q.missing("This needs the role admin.", "Log in as a user with it; you may read everything as you are.")
-	out.status = http.StatusForbidden
-	return out
+	return q.without(http.StatusForbidden, "Not permitted", "This needs the role admin.", "Log in as a user with it; you may read everything as you are.")
 }
 
 // done is an order that was carried out a moment ago. It is shown only while the state

@@ -22,7 +22,12 @@ type optionGroup struct {
 type optionRow struct {
 	Name, Value string
 	Origin      string // the label, "" for a default
+	// Own is set for what each backend has of its own and what is no default.
+	Own bool
 }
+
+// OriginParts are the pieces between which a line may end.
+func (r optionRow) OriginParts() []string { return strings.SplitAfter(r.Origin, ".") }
 
 // optionGroups are what the entrypoint matches, and what is done with its requests.
 func optionGroups(v *router.EntrypointView, e *api.Entrypoint) []optionGroup {
@@ -45,8 +50,13 @@ type rows struct {
 
 func (r *rows) add(name, value string, keys ...string) {
 	if value != "" {
-		r.list = append(r.list, optionRow{name, value, r.origins.of(keys...)})
+		r.list = append(r.list, optionRow{Name: name, Value: value, Origin: r.origins.of(keys...)})
 	}
+}
+
+// own adds a setting that each backend has for itself.
+func (r *rows) own(name, value string) {
+	r.list = append(r.list, optionRow{Name: name, Value: value, Own: true})
 }
 
 func takes(c *api.EntrypointConfig, o origins) []optionRow {
@@ -104,9 +114,7 @@ func does(e *route.Entrypoint, c *api.EntrypointConfig, o origins) []optionRow {
 		timeout = "none"
 	}
 	r.add("Waits for an answer", timeout, "backendtimeout")
-	if c.Retry != nil {
-		r.add("Tries in all", strconv.Itoa(c.Retry.Attempts), "retry.attempts")
-	}
+	retries(&r, c.Retry)
 	r.add("When nothing is verified", "panic="+c.Panic, "panic")
 	rotates(&r, e)
 	r.add("Drains for", durationText(c.DrainTimeoutMS), "drain.timeout")
@@ -144,7 +152,7 @@ func checks(e *route.Entrypoint, c *api.EntrypointConfig, o origins) []optionRow
 		r.add("Passes on", status, "healthcheck.status")
 	}
 	if h.Port != nil {
-		r.add("Port", strconv.Itoa(int(*h.Port)), "healthcheck.port")
+		r.own("Port", strconv.Itoa(int(*h.Port)))
 	}
 	r.add("Host", text(h.Host), "healthcheck.host")
 	r.add("Name on TLS", check.SNI, "healthcheck.sni")

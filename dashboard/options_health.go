@@ -3,8 +3,10 @@ package dashboard
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"fairlead/api"
 	"fairlead/router/route"
 )
 
@@ -21,13 +23,67 @@ func rotates(r *rows, e *route.Entrypoint) {
 		r.add("When one fails", "onDown="+string(o.OnDown), "ondown")
 	}
 	if o.Sticky.On {
-		r.add("Sticky sessions", "by a cookie", "sticky", "sticky.cookie")
+		r.add("Sticky sessions", "by a cookie", "stickysession")
 	}
-	if b := firstBackend(e); b.MaxConnections > 0 {
-		r.add("Requests at once", fmt.Sprintf("%d for each backend; %d more wait up to %s", b.MaxConnections, o.Queue.Size, duration(o.Queue.Timeout)), "maxconnections", "maxconnections.queue")
+	if most := ofBackends(e, func(b *route.Backend) string {
+		if b.MaxConnections == 0 {
+			return ""
+		}
+		return strconv.Itoa(b.MaxConnections) + " for each backend"
+	}); most != "" {
+		r.own("Requests at once", most)
+		r.add("Beyond those", fmt.Sprintf("%d wait up to %s", o.Queue.Size, duration(o.Queue.Timeout)), "maxconnections.queue", "maxconnections.queuetimeout")
 	}
-	if b := firstBackend(e); b.SlowStart > 0 {
-		r.add("Slow start", fmt.Sprintf("from %d %% of its weight, in %s", b.SlowStartMin, duration(b.SlowStart)), "slowstart", "slowstart.min")
+	if start := ofBackends(e, func(b *route.Backend) string {
+		if b.SlowStart == 0 {
+			return ""
+		}
+		return fmt.Sprintf("from %d %% of its weight, in %s", b.SlowStartMin, duration(b.SlowStart))
+	}); start != "" {
+		r.own("Slow start", start)
+	}
+}
+
+// ofBackends is what the first backend that has a setting says of it, and whether others
+// differ; "" when none has it.
+func ofBackends(e *route.Entrypoint, say func(b *route.Backend) string) string {
+	first, differ := "", false
+	for i := range e.Backends {
+		text := say(&e.Backends[i])
+		if first == "" {
+			first, differ = text, differ || text != "" && i > 0
+			continue
+		}
+		differ = differ || text != first
+	}
+	if first != "" && differ {
+		return first + "; not all backends alike"
+	}
+	return first
+}
+
+// retries adds what is tried again, where anything is.
+func retries(r *rows, c *api.Retry) {
+	if c == nil {
+		return
+	}
+	r.add("Tries in all", strconv.Itoa(c.Attempts), "retry.attempts")
+	if c.Attempts < 2 && c.TryDurationMS == 0 {
+		return
+	}
+	on := strings.Join(c.On, ", ")
+	if on == "" {
+		on = "nothing"
+	}
+	r.add("Tries again on", on, "retry.on")
+	methods := strings.Join(c.Methods, ", ")
+	if methods == "" {
+		methods = "idempotent ones; any when nothing was sent"
+	}
+	r.add("Methods tried again", methods, "retry.methods")
+	if c.TryDurationMS > 0 {
+		r.add("Tries for", "up to "+durationText(c.TryDurationMS), "retry.tryduration")
+		r.add("Pause between tries", durationText(c.TryIntervalMS), "retry.tryinterval")
 	}
 }
 
@@ -61,13 +117,6 @@ func judges(e *route.Entrypoint, o origins) []optionRow {
 }
 
 func duration(d time.Duration) string { return durationText(d.Milliseconds()) }
-
-func firstBackend(e *route.Entrypoint) *route.Backend {
-	if len(e.Backends) == 0 {
-		return &route.Backend{}
-	}
-	return &e.Backends[0]
-}
 
 // checkOf is the check of the first backend that has one.
 func checkOf(e *route.Entrypoint) *route.Check {

@@ -73,7 +73,7 @@ func (q *request) verdict(data *overviewData, troubles []found) verdict {
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{c.Down(), "down"}, {c.Circuits, "with an open circuit"}, {c.Panic(), "in panic"}, {c.Partial(), "partial"}} {
+	}{{c.Down(), "down"}, {c.Circuits, "with an open circuit"}, {c.Panic(), "in panic"}, {c.Partial(), "partial"}, {c.Stuck, "pending with probes that fail"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", grouped(part.n), part.word))
 		}
@@ -86,6 +86,8 @@ func (q *request) verdict(data *overviewData, troubles []found) verdict {
 		v.Mark = markOf(route.PhaseOpen)
 	case c.Panic() > 0:
 		v.Mark = markOf(route.EntrypointPanic)
+	case c.Partial() == 0:
+		v.Mark = markOf(route.EntrypointPending)
 	}
 	switch well := c.Entrypoints - c.Degraded(); well {
 	case 0:

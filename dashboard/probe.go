@@ -102,8 +102,17 @@ type phase struct {
 	Took time.Duration
 }
 
+// Phases, by what pages call them.
+const (
+	phaseDNS       = "DNS"
+	phaseConnect   = "connect"
+	phaseTLS       = "TLS"
+	phaseFirstByte = "first byte"
+	phaseBody      = "body"
+)
+
 func phasesOf(p route.Phases) []phase {
-	return []phase{{"DNS", p.DNS}, {"connect", p.Connect}, {"TLS", p.TLS}, {"first byte", p.FirstByte}, {"body", p.Body}}
+	return []phase{{phaseDNS, p.DNS}, {phaseConnect, p.Connect}, {phaseTLS, p.TLS}, {phaseFirstByte, p.FirstByte}, {phaseBody, p.Body}}
 }
 
 // suspicion is the sentence of a hint that doubts the check itself, "" without one: the
@@ -152,6 +161,9 @@ func (q *request) reportOf(r *route.ProbeReport) *probeReport {
 		out.Mark = mark{"failed", "failed", levelAlarm, "cross"}
 	}
 	for _, p := range phasesOf(r.Result.Phases) {
+		if p.Took < 0 && !has(&r.Check.Check, p.Name) {
+			continue
+		}
 		row := phaseRow{p.Name, "not reached"}
 		if p.Took >= 0 {
 			row.Took = msText(p.Took)
@@ -169,6 +181,19 @@ func (q *request) reportOf(r *route.ProbeReport) *probeReport {
 	steps.add(r.Hint)
 	out.Hint = steps.list
 	return out
+}
+
+// has reports whether a check has a phase at all: one without TLS does not fail to reach
+// it.
+func has(c *route.Check, phase string) bool {
+	switch c.Type {
+	case route.ProbeTCP:
+		return phase == phaseDNS || phase == phaseConnect
+	case route.ProbeTLS:
+		return phase != phaseFirstByte && phase != phaseBody
+	case route.ProbeHTTP, route.ProbeGRPC, route.ProbeWebSocket:
+	}
+	return phase != phaseTLS || c.Scheme == route.SchemeHTTPS
 }
 
 // withoutValues is a request line without the values of its query, should any be left.

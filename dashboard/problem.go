@@ -161,8 +161,20 @@ const (
 	rankCircuit
 	rankPanic
 	rankPartial
+	rankStuck
 	rankShadowed
 )
+
+// isStuck reports whether an entrypoint is pending although its probes were answered, or
+// not answered in time: they fail.
+func isStuck(v *router.EntrypointView) bool {
+	if state, _, _ := verdictOf(v); state != route.EntrypointPending {
+		return false
+	}
+	return slices.ContainsFunc(v.Health.Backends, func(h route.BackendHealth) bool {
+		return h.State == route.StatePending && h.LastResult != nil && !h.LastResult.OK
+	})
+}
 
 func problemRank(v *router.EntrypointView) (int, bool) {
 	state, _, _ := verdictOf(v)
@@ -176,7 +188,11 @@ func problemRank(v *router.EntrypointView) (int, bool) {
 		return rankPanic, true
 	case route.EntrypointPartial:
 		return rankPartial, true
-	case route.EntrypointOK, route.EntrypointPending, route.EntrypointUnchecked:
+	case route.EntrypointPending:
+		if isStuck(v) {
+			return rankStuck, true
+		}
+	case route.EntrypointOK, route.EntrypointUnchecked:
 	}
 	return rankShadowed, v.ShadowedBy != ""
 }
@@ -184,7 +200,7 @@ func problemRank(v *router.EntrypointView) (int, bool) {
 func (q *request) problem(v *router.EntrypointView) problem {
 	e := api.EntrypointOf(q.view, v, false)
 	p := problem{entry: q.entryOf(v), Explain: e.Health.Explain, Todo: todo(&e), Code: text(e.Health.Code)}
-	if c := q.circuitOf(v); c.Loud() {
+	if c := q.circuitOf(v); c.Loud() && !saysCircuit(p.Explain) {
 		p.Circuit = c
 	}
 	p.suspect(&e)
@@ -207,6 +223,9 @@ func (q *request) problem(v *router.EntrypointView) problem {
 	}
 	return p
 }
+
+// saysCircuit reports whether an explanation tells of the breaker already.
+func saysCircuit(explain string) bool { return strings.Contains(explain, "circuit breaker is") }
 
 // suspect collects why checks are probably wrong, each sentence once.
 func (p *problem) suspect(e *api.Entrypoint) {

@@ -91,11 +91,16 @@ type missingData struct {
 }
 
 func (q *request) missing(what, why string) answer {
+	return q.without(http.StatusNotFound, "Not found", what, why)
+}
+
+// without is a page that says why there is nothing to see.
+func (q *request) without(status int, heading, what, why string) answer {
 	page := "nowhere"
 	if q.parts[0] == pageEntrypoints {
 		page = pageEntrypoints // one that was there a moment ago: its page stays current
 	}
-	return answer{status: http.StatusNotFound, page: "missing", data: missingData{q.chrome(page, "Not found"), what, why}}
+	return answer{status: status, page: "missing", data: missingData{q.chrome(page, heading), what, why}}
 }
 
 func (q *request) found(page string, data any) answer {
