@@ -4,17 +4,21 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
+	"fairlead/api"
 	"fairlead/cmd/internal/app"
 	"fairlead/cmd/internal/config"
+	"fairlead/router/route"
 )
 
 // Config configures a demo. Zero addresses mean the preferred ones, or any free port
@@ -53,6 +57,11 @@ func Run(ctx context.Context, cfg Config) error {
 		closeAll(open)
 		return fmt.Errorf("the demo's file of entrypoints: %w", err)
 	}
+	operator, err := newLogin()
+	if err != nil {
+		closeAll(open)
+		return fmt.Errorf("the demo's user: %w", err)
+	}
 	stage, leave := context.WithCancel(context.WithoutCancel(ctx)) // the backends end after the router
 	var others sync.WaitGroup
 	defer others.Wait()
@@ -60,9 +69,9 @@ func Run(ctx context.Context, cfg Config) error {
 	others.Go(func() { world.run(stage, open) })
 
 	router, err := app.New(app.Config{
-		Settings: settings(ctx, &cfg, file), Version: cfg.Version, Logs: cfg.Logs,
+		Settings: settings(ctx, &cfg, file, operator), Version: cfg.Version, Logs: cfg.Logs,
 		Listening: func(at app.Addresses) {
-			_, _ = io.WriteString(cfg.Out, welcome(world, at, file, cfg.Program))
+			_, _ = io.WriteString(cfg.Out, welcome(world, at, file, cfg.Program, operator))
 			if cfg.Traffic {
 				others.Go(func() { visit(stage, at.HTTP, world) })
 			}
@@ -74,14 +83,40 @@ func Run(ctx context.Context, cfg Config) error {
 	return router.Run(ctx)
 }
 
-// settings are those of a router that reads the file and nothing else.
-func settings(ctx context.Context, cfg *Config, file string) config.Config {
+// settings are those of a router that reads the file and nothing else. Who is on this
+// machine may read as nobody in particular; orders are for the operator.
+func settings(ctx context.Context, cfg *Config, file string, operator login) config.Config {
 	s := config.Default()
 	s.Providers.Docker.Enabled = false
 	s.Providers.File.Path = file
 	s.Proxy.HTTP.Listen = choose(ctx, cfg.HTTP, preferredHTTP)
 	s.Admin.Listen = choose(ctx, cfg.Admin, preferredAdmin)
+	s.Admin.Users = []api.User{{Name: operator.name, Role: api.RoleAdmin, PasswordHash: route.Secret(operator.hash)}}
+	if onThisMachine(s.Admin.Listen) {
+		s.Admin.Anonymous = string(api.RoleReadOnly)
+	}
 	return s
+}
+
+// onThisMachine reports whether only this machine can reach an address.
+func onThisMachine(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// login is the user who may give orders, for as long as the demo runs.
+type login struct{ name, password, hash string }
+
+// newLogin has a password of 80 random bits.
+func newLogin() (login, error) {
+	l := login{name: "demo", password: strings.ToLower(rand.Text()[:16])}
+	var err error
+	l.hash, err = api.HashPassword(l.password, false)
+	return l, err
 }
 
 // choose returns what was asked for, else the preferred address, else any free port of

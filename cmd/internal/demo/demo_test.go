@@ -105,12 +105,82 @@ func TestDemo(t *testing.T) {
 		})
 	}
 	eventually(t, "states", func() error { return states(admin[1]) })
+	orders(t, admin[1], out.String())
 	cancel()
 	if err := <-done; err != nil {
 		t.Errorf("the demo ended with %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(folder, "*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// orders gives those that the welcome prints, as the user that it names: nobody else may.
+func orders(t *testing.T, admin, welcome string) {
+	t.Helper()
+	user := regexp.MustCompile(`(?m)^  export FAIRLEAD_USER=(\S+) FAIRLEAD_PASSWORD=([a-z2-7]{16})$`).FindStringSubmatch(welcome)
+	commands := regexp.MustCompile(`(?m)^  fairlead (drain|ready) (http_shop) (127\.0\.0\.1:\d+) `).FindAllStringSubmatch(welcome, -1)
+	if user == nil || len(commands) != 2 || !strings.Contains(welcome, admin+"/login, with that name and password") {
+		t.Fatalf("no orders in %s", welcome)
+	}
+	for _, c := range commands {
+		for _, as := range []struct {
+			name, password string
+			want           int
+		}{{"", "", http.StatusUnauthorized}, {user[1], "wrong", http.StatusUnauthorized}, {user[1], user[2], http.StatusOK}} {
+			if got := order(t, admin+"/entrypoints/"+c[2]+"/backends/"+c[3]+"/"+c[1], as.name, as.password); got != as.want && (as.name != "" || got != http.StatusForbidden) {
+				t.Errorf("%s as %q: %d, want %d", c[1], as.name, got, as.want)
+			}
+		}
+	}
+}
+
+func order(t *testing.T, url, name, password string) int {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if name != "" {
+		req.SetBasicAuth(name, password)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// TestTheColumnsOfTheWelcome begin at one place.
+func TestTheColumnsOfTheWelcome(t *testing.T) {
+	w := newWorld()
+	for _, s := range w.sites {
+		for i := range s.backends {
+			s.backends[i].address = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 40000 + i}
+		}
+	}
+	text := welcome(w, app.Addresses{HTTP: "127.0.0.1:18080", Admin: "127.0.0.1:40001"}, "file", "./bin/fairlead", login{name: "demo", password: "x"})
+	for _, block := range strings.Split(text, "\n\n") {
+		at := 0
+		for line := range strings.Lines(block) {
+			if n := strings.Index(line, " # "); n >= 0 && at == 0 {
+				at = n
+			} else if n >= 0 && n != at {
+				t.Errorf("not aligned:\n%s", block)
+			}
+		}
+	}
+}
+
+// TestWhoMayRead: nobody in particular on this machine, users alone elsewhere.
+func TestWhoMayRead(t *testing.T) {
+	for listen, want := range map[string]string{"127.0.0.1:1": "read-only", "[::1]:1": "read-only", "localhost:1": "read-only", "0.0.0.0:1": "off", ":1": "off", "192.0.2.1:1": "off"} {
+		s := settings(t.Context(), &Config{HTTP: "127.0.0.1:1", Admin: listen}, "file", login{name: "demo", hash: "x"})
+		if s.Admin.Anonymous != want || len(s.Admin.Users) != 1 {
+			t.Errorf("%s: %s", listen, s.Admin.Anonymous)
+		}
 	}
 }
 
