@@ -31,9 +31,10 @@ type Check struct {
 	UnhealthyThreshold int      `json:"unhealthy_threshold"`
 	HealthyThreshold   int      `json:"healthy_threshold"`
 	Initial            string   `json:"initial"`
-	DetectionBoundMS   int64    `json:"detection_bound_ms"`
-	QueueDelayMS       int64    `json:"queue_delay_ms"`
-	Pace               string   `json:"pace"` // normal, fast, down
+	// DetectionBoundMS is absent where no router keeps the check running.
+	DetectionBoundMS int64  `json:"detection_bound_ms,omitempty"`
+	QueueDelayMS     int64  `json:"queue_delay_ms"`
+	Pace             string `json:"pace"` // normal, fast, down
 }
 
 // SharedCheck is one object of GET /checks: a distinct stream of probes.

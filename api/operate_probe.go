@@ -16,9 +16,9 @@ type Probe struct {
 	Result  Result `json:"result"`
 	Counted bool   `json:"counted"`  // false for a dry run
 	WouldBe string `json:"would_be"` // success, failure: what it counts as
-	// Request and Response are what went over the wire, where it is HTTP.
+	// Request and Response are what went over the wire; without HTTP there is neither.
 	Request     *ProbeRequest     `json:"request,omitempty"`
-	Response    *ProbeResponse    `json:"response"`
+	Response    *ProbeResponse    `json:"response,omitempty"`
 	Certificate *ProbeCertificate `json:"certificate"` // of the backend, null without TLS
 	Hint        *string           `json:"hint"`
 }

@@ -27,6 +27,14 @@ const (
 	phaseBody    phase = "reading the body"
 )
 
+// when says in which part of a probe something happened.
+func (p phase) when() string {
+	if p == phaseTLS {
+		return "during " + string(p)
+	}
+	return "while " + string(p)
+}
+
 // verdict is an error in the words of json.md.
 type verdict struct {
 	kind    route.Kind
@@ -39,7 +47,7 @@ type verdict struct {
 func classify(err error, in phase) verdict {
 	switch {
 	case isTimeout(err):
-		v := verdict{kind: route.KindTimeout, message: "no answer in time while " + string(in), clue: clueSilence}
+		v := verdict{kind: route.KindTimeout, message: "no answer in time " + in.when(), clue: clueSilence}
 		switch in {
 		case phaseDNS:
 			v.clue = clueNone
@@ -63,7 +71,7 @@ func classify(err error, in phase) verdict {
 	if isEnd(err) {
 		return verdict{kind: route.KindHTTPError, message: "the backend closed the connection without an answer"}
 	}
-	return verdict{kind: route.KindHTTPError, message: "the exchange failed while " + string(in) + ": " + plain(err)}
+	return verdict{kind: route.KindHTTPError, message: "the exchange failed " + in.when() + ": " + plain(err)}
 }
 
 func isTimeout(err error) bool {

@@ -56,8 +56,23 @@ func report(r *Result, spec *Spec, target Target, trafficPort uint16, view route
 	}
 	if !r.OK {
 		out.Hint = advice(&complaint{kind: r.Kind, clue: r.clue, status: r.Status, check: &spec.Check, trafficPort: trafficPort})
+		if mayWantTLS(r, &spec.Check) {
+			out.Hint = also("the port may speak TLS, which some servers answer plain text on by closing: probe it by https, wss, grpcs or tls, and set scheme=https if that passes", out.Hint)
+		}
 	}
 	return out
+}
+
+// mayWantTLS reports whether a probe in the clear was hung up on without a word, as some
+// TLS servers do.
+func mayWantTLS(r *Result, c *route.Check) bool {
+	switch c.Type {
+	case route.ProbeHTTP, route.ProbeGRPC, route.ProbeWebSocket:
+	default:
+		return false
+	}
+	silent := r.Kind == route.KindHTTPError || r.Kind == route.KindConnectionReset
+	return silent && c.Scheme != route.SchemeHTTPS && r.Status == 0 && r.clue == clueNone && r.Phases.Connect >= 0
 }
 
 // Question is what a check asks of an address, for people: "GET http://10.0.0.5/health".

@@ -235,3 +235,15 @@ func TestLateResultIsTimeout(t *testing.T) {
 		})
 	}
 }
+
+// TestTimeoutsSayWhen: in words that fit the part of the probe.
+func TestTimeoutsSayWhen(t *testing.T) {
+	for in, want := range map[phase]string{
+		phaseTLS: "no answer in time during the TLS handshake", phaseConnect: "no answer in time while connecting",
+		phaseRead: "no answer in time while waiting for the answer",
+	} {
+		if v := classify(context.DeadlineExceeded, in); v.message != want {
+			t.Errorf("%s: %q", in, v.message)
+		}
+	}
+}

@@ -27,8 +27,10 @@ func BlockedTarget(addr netip.Addr, loopbackOK bool) string {
 		return "a multicast address"
 	case addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		return "the broadcast address"
+	case addr == netip.AddrFrom4([4]byte{169, 254, 169, 254}):
+		return "a link-local address, that of cloud metadata services"
 	case addr.IsLinkLocalUnicast():
-		return "a link-local address (cloud metadata services live there)"
+		return "a link-local address"
 	case addr == netip.MustParseAddr("fd00:ec2::254"):
 		return "a cloud metadata address"
 	case addr.IsLoopback() && !loopbackOK:

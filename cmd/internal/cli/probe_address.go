@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -148,12 +149,23 @@ func (p *program) probeRepeatedly(ctx context.Context, cfg healthcheck.Config, t
 		if ctx.Err() != nil {
 			return nil, failed("", "interrupted")
 		}
+		if report.Result.Kind == route.KindProbeBlocked {
+			report.Hint = o.blockedHint(report.Result.Message)
+		}
 		seen = append(seen, api.NewProbe(&report))
 		if !p.json && o.count > 1 {
 			p.printProbeLine(n+1, cleaned(seen[n]))
 		}
 	}
 	return seen, nil
+}
+
+// blockedHint says what permits an address here, where no configuration is read.
+func (o *probeOptions) blockedHint(why string) string {
+	if strings.HasSuffix(why, "a link-local address") && !o.linkLocal {
+		return "--allow-link-local permits it; a router permits it by healthCheck.allowLinkLocal in its configuration"
+	}
+	return "no flag permits it: give another address"
 }
 
 // named is the only name in the configuration that a probe from here needs.

@@ -13,7 +13,7 @@ import (
 // cleaned.
 func (p *program) printProbe(v api.Probe, now time.Time) {
 	s := p.style(p.Out)
-	p.say("%s", s.bold(v.Check.Type+" "+v.Address))
+	p.say("%s", s.bold(schemeOf(v.Check)+" "+v.Address))
 	p.printPhases(&v, s)
 	p.printCertificate(v.Certificate, s, now)
 	p.printExchange(&v, s)
@@ -28,6 +28,17 @@ func (p *program) printProbe(v api.Probe, now time.Time) {
 	if v.Hint != nil {
 		_, _ = fmt.Fprint(p.Out, wrap("Hint: "+*v.Hint, "  ", 100))
 	}
+}
+
+// schemeOf is how an address of the check begins: https, wss, tcp.
+func schemeOf(c *api.Check) string {
+	for name, s := range probeSchemes() {
+		plain := c.Scheme == nil && s.scheme == ""
+		if c.Type == string(s.kind) && (plain || c.Scheme != nil && *c.Scheme == string(s.scheme)) {
+			return name
+		}
+	}
+	return c.Type
 }
 
 // printProbeLine is one of several probes in a row.

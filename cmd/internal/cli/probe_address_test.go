@@ -57,7 +57,7 @@ func TestProbeAddress(t *testing.T) {
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	closed := closedPort(t)
+	closed, hangsUp := closedPort(t), hangingUp(t)
 	at, tlsAt := strings.TrimPrefix(plain.URL, "http://"), strings.TrimPrefix(secure.URL, "https://")
 	secret := "?key=" + canary
 	w := &world{t: t}
@@ -82,17 +82,22 @@ func TestProbeAddress(t *testing.T) {
 		{"http://" + tlsAt + "/health", 1, "answered 400|scheme=https"},
 		{"https://" + tlsAt + "/health", 1, "tls_failure|certificate  O=Acme Co|issued by|unknown authority"},
 		{"https://" + tlsAt + "/health --ca " + ca, 0, "TLS|TLS 1.3, http/1.1|names        example.com|valid|answered 200"},
-		{"https://" + tlsAt + "/health --insecure", 0, "answered 200"},
+		{"https://" + tlsAt + "/health --insecure", 0, "https " + tlsAt + "\n|answered 200"},
 		{"https://" + tlsAt + "/health --sni other.test --ca " + ca, 1, "not for the name other.test but for example.com"},
 		{"tls://" + tlsAt + " --ca " + ca + " --sni example.com", 0, "TLS handshake done"},
 		{"tls://" + at, 1, "does not speak TLS"},
 		{"ws://" + at + "/ws", 0, "< HTTP/1.1 101 Switching Protocols|the WebSocket opened"},
-		{"wss://" + tlsAt + "/ws --insecure", 0, "the WebSocket opened"},
+		{"wss://" + tlsAt + "/ws --insecure", 0, "wss " + tlsAt + "\n|the WebSocket opened"},
 		{"ws://" + at + "/health" + secret, 1, "websocket_refused|answered 200, wanted 101"},
 		{"grpc://" + at, 1, "gRPC needs HTTP/2"},
+		{"grpcs://" + tlsAt + " --insecure", 1, "grpcs " + tlsAt + "\n"},
 		{at + " --count 2 --interval 100ms", 0, "   1  passed|   2  passed|tcp " + at},
-		{"169.254.169.254:80", 1, "probe_blocked|link-local"},
-		{"169.254.169.254:80 --allow-link-local", 1, "probe_blocked|link-local"},
+		{"169.254.169.254:80", 1, "probe_blocked|link-local|metadata|Hint: no flag permits it"},
+		{"169.254.169.254:80 --allow-link-local", 1, "probe_blocked|link-local|Hint: no flag permits it"},
+		{"169.254.1.1:80", 1, "probe_blocked|it is a link-local address\n|Hint: --allow-link-local permits it"},
+		{"http://" + hangsUp + "/", 1, "http " + hangsUp + "|without an answer|Hint: the port may speak TLS|scheme=https"},
+		{"ws://" + hangsUp + "/", 1, "ws " + hangsUp + "|Hint: the port may speak TLS"},
+		{"grpc://" + hangsUp, 1, "grpc " + hangsUp + "|Hint: the port may speak TLS"},
 		{"0.0.0.0:80", 1, "probe_blocked|unspecified"},
 	} {
 		r := w.run(append([]string{"probe"}, strings.Fields(c.args)...)...)
@@ -168,6 +173,43 @@ func TestProbeAddressJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &list); err != nil || r.code != 1 || len(list) != 2 || list[1].WouldBe != "failure" {
 		t.Errorf("%v, exit %d: %s", err, r.code, r.all())
 	}
+}
+
+// TestProbeAddressJSONWithoutHTTP: what there is not is absent, and so is the bound that
+// only a router can give.
+func TestProbeAddressJSONWithoutHTTP(t *testing.T) {
+	w := &world{t: t}
+	r := w.run("probe", hangingUp(t), "--json")
+	for _, key := range []string{"request", "response", "detection_bound_ms"} {
+		if strings.Contains(r.out, `"`+key+`"`) {
+			t.Errorf("%s: %s", key, r.out)
+		}
+	}
+	if r.code != 0 || !strings.Contains(r.out, `"certificate": null`) {
+		t.Errorf("exit %d: %s", r.code, r.all())
+	}
+}
+
+// hangingUp is an address on loopback where plain text is hung up on, as by some TLS
+// servers.
+func hangingUp(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4096))
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String()
 }
 
 // TestProbeAddressEnds: a probe that waits ends with the program.
