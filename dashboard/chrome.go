@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,7 @@ type chrome struct {
 	Banners []banner
 	User    string // who logged in, "" for nobody
 	Session bool   // it can be ended
+	Login   string // the way to a login, "" for who needs none
 	// Operates is set when the caller may give orders about backends.
 	Operates bool
 	Version  string
@@ -98,6 +100,8 @@ func (q *request) chrome(page, heading string) chrome {
 	c.Path = pathBelow(q.http)
 	if me, session := api.Who(q.http); me.Name != api.Anonymous {
 		c.User, c.Session = me.Name, session
+	} else if q.d.cfg.Logins {
+		c.Login = q.root + "../login?next=" + url.QueryEscape(mount+c.Path)
 	}
 	c.Operates = q.mayOperate()
 	c.Level = c.Census.level(c.Banners)
@@ -108,6 +112,10 @@ func (q *request) chrome(page, heading string) chrome {
 	c.Nav = navigation(&c.Census, len(c.Banners))
 	return c
 }
+
+// mount is where the admin listener has these pages; the login and the logout are beside
+// it.
+const mount = "/dashboard/"
 
 // pathBelow is the page with its query, relative to the mount. What was asked to be
 // resolved is left out: it may hold secrets.

@@ -21,6 +21,8 @@ type Config struct {
 	// Operator carries out what administrators ask for on the pages; with nil there is
 	// nothing to ask for.
 	Operator Operator
+	// Logins is set when somebody can log in: those who have not are shown the way.
+	Logins bool
 	// Explain says what a diagnostic code means; nil leaves the words out.
 	Explain func(code string) (Explanation, bool)
 	// Version of the router, and when it started.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"fairlead/api"
 	"fairlead/router/route"
 )
@@ -107,4 +109,22 @@ func TestWhoMayNotIsNotToldThatNothingIsThere(t *testing.T) {
 		t.Errorf("%d %s", w.Code, body)
 	}
 	wants(t, k.as("rita", "nowhere", nil).Body.String(), "<h1>Not found</h1>")
+}
+
+// TestTheWayToALogin is shown to those who read as nobody in particular, where there is
+// somebody to be.
+func TestTheWayToALogin(t *testing.T) {
+	v := layersView(time.Now())
+	for _, c := range []struct {
+		logins bool
+		user   string
+		want   bool
+	}{{true, "", true}, {true, "rita", false}, {false, "", false}} {
+		d := New(Config{Viewer: still{v}, Log: zerolog.Nop(), Logins: c.logins})
+		k := &desk{view: v, handler: api.New(api.Config{Viewer: still{v}, Log: zerolog.Nop(), Dashboard: d, LoginPage: d.ServeLogin, Users: staff(), Anonymous: true}).Handler()}
+		body := k.as(c.user, "entrypoints/http_auth?done=x", nil).Body.String()
+		if strings.Contains(body, `<a href="../../login?next=%2Fdashboard%2Fentrypoints%2Fhttp_auth%3Fdone%3Dx">Log in</a>`) != c.want || strings.Contains(body, ">Log in<") != c.want {
+			t.Errorf("%+v: %s", c, body)
+		}
+	}
 }

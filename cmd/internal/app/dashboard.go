@@ -12,6 +12,7 @@ func (a *App) dashboard() *dashboard.Dashboard {
 	return dashboard.New(dashboard.Config{
 		Viewer: a.controller, Log: a.cfg.Logs.For("dashboard"), Version: a.cfg.Version, Started: time.Now(),
 		Prefix: a.cfg.Settings.Labels.Prefix, Explain: explainCode, Series: a.traffic, Operator: a.operator(),
+		Logins: len(a.cfg.Settings.Admin.Users) > 0,
 	})
 }
 
