@@ -37,7 +37,9 @@ func TestLeaversWithABodyGiveTheirPlaceBack(t *testing.T) {
 	}
 	done := r.inBackground("GET", "app.test", "/") // takes the slot
 	<-g.began
-	leavers := []net.Conn{post(), post()}
+	chunked := r.dial()
+	_, _ = io.WriteString(chunked, "POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n0\r\n\r\n")
+	leavers := []net.Conn{post(), chunked}
 	eventually(t, "both wait in line", func() bool { return entry.Cell.Line.Waiting() == 2 })
 	for _, c := range leavers {
 		_ = c.Close()
@@ -80,5 +82,37 @@ func TestABodyThatWaitsToBeAskedForIsNotReadAhead(t *testing.T) {
 	in := bufio.NewReader(conn)
 	if line, err := in.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
 		t.Errorf("with a backend: %q %v", line, err)
+	}
+}
+
+// TestABodyThatWasReadAheadArrivesWhole, whatever its length and its framing.
+func TestABodyThatWasReadAheadArrivesWhole(t *testing.T) {
+	for _, size := range []int{1, 4 << 10, 4<<10 + 1, maxReplay - 1, maxReplay, maxReplay + 1, 3 * maxReplay} {
+		for _, known := range []bool{true, false} {
+			var got atomic.Int64
+			r := newRig(t)
+			entry := r.route("app.test", []string{serveHTTP(t, func(_ http.ResponseWriter, req *http.Request) {
+				n, _ := io.Copy(io.Discard, req.Body)
+				got.Store(n)
+			})})
+			r.start()
+			rot := entry.Cell.Load()
+			entry.Cell.Store(&route.Rotation{Reason: route.ReasonLeaving})
+			go func() {
+				for end := time.Now().Add(5 * time.Second); entry.Cell.Held.Load() == 0 && time.Now().Before(end); {
+					<-time.After(time.Millisecond)
+				}
+				<-time.After(20 * time.Millisecond)
+				entry.Cell.Store(rot)
+			}()
+			var body io.Reader = strings.NewReader(strings.Repeat("x", size))
+			if !known {
+				body = io.MultiReader(body)
+			}
+			res, _ := r.do(r.request("POST", "app.test", "/", body))
+			if res.StatusCode != http.StatusOK || got.Load() != int64(size) {
+				t.Errorf("%d bytes, length known %v: %d, and %d arrived", size, known, res.StatusCode, got.Load())
+			}
+		}
 	}
 }

@@ -95,7 +95,7 @@ func (b *body) since(began time.Time, took time.Duration) time.Duration {
 // body that was begun, is long, or is sent only when it is asked for. A reason other than
 // none is the answer to the client.
 func (b *body) ahead(x *exchange.Exchange) route.Reason {
-	if b == nil || x.Major != 1 || b.length <= 0 || b.length > maxReplay || x.Header.Get("Expect") != "" {
+	if b == nil || x.Major != 1 || b.length == 0 || b.length > maxReplay || x.Header.Get("Expect") != "" {
 		return route.ReasonNone
 	}
 	b.mu.Lock()
@@ -105,12 +105,16 @@ func (b *body) ahead(x *exchange.Exchange) route.Reason {
 		return route.ReasonNone
 	}
 	turn, _ := b.take()
-	piece := make([]byte, b.length)
+	limit := b.length
+	if limit < 0 {
+		limit = maxReplay // more could not be kept
+	}
+	piece := make([]byte, min(limit, 4<<10))
 	for at := int64(0); ; {
-		n, err := b.next(turn, at, piece, true)
+		n, err := b.next(turn, at, piece[:min(limit-at, int64(len(piece)))], true)
 		at += int64(n)
 		switch {
-		case errors.Is(err, io.EOF), err == nil && at >= b.length:
+		case errors.Is(err, io.EOF), err == nil && at >= limit:
 			return route.ReasonNone
 		case err != nil:
 			return clientReason(err)
