@@ -2,6 +2,7 @@ package api
 
 import (
 	"slices"
+	"time"
 
 	"github.com/gorilla/websocket"
 )
@@ -64,29 +65,56 @@ func (r *ring) after(rev uint64, limit int) (batch []*frame, lost uint64) {
 	return batch, lost
 }
 
-// merged leaves out frames that a later one of the batch replaces. Frames about tables
-// become one that names what any of them named.
-func merged(batch []*frame) []*frame {
-	var last map[string]int
+// mergeWithin is how far the first and the last change of a merged frame may be apart:
+// a frame has one time, and who asks for the last ten minutes is not told of what changed
+// an hour ago.
+const mergeWithin = 10 * time.Second
+
+// place tells frames apart that do not replace each other.
+type place struct {
+	key   string
+	group int // of frames about tables: those that are close in time
+}
+
+// placesOf returns the place of each frame of a batch.
+func placesOf(batch []*frame) []place {
+	out := make([]place, len(batch))
+	group, since := 0, int64(0)
 	for i, f := range batch {
-		if f.key != "" {
-			if last == nil {
-				last = map[string]int{}
-			}
-			last[f.key] = i
+		out[i].key = f.key
+		if f.table == nil {
+			continue
 		}
+		if f.table.AtMS-since > mergeWithin.Milliseconds() {
+			group, since = group+1, f.table.AtMS
+		}
+		out[i].group = group
 	}
-	if last == nil {
+	return out
+}
+
+// merged leaves out frames that a later one of the batch replaces. Frames about tables
+// that are close in time become one that names what any of them named.
+func merged(batch []*frame) []*frame {
+	if !slices.ContainsFunc(batch, func(f *frame) bool { return f.key != "" }) {
 		return batch
 	}
+	places, last := placesOf(batch), map[place]int{}
+	for i := range batch {
+		last[places[i]] = i
+	}
 	var sum *EventTable
+	group := 0
 	out := make([]*frame, 0, len(batch))
 	for i, f := range batch {
 		if f.table != nil {
+			if places[i].group != group {
+				sum, group = nil, places[i].group
+			}
 			sum = sum.plus(f.table)
 		}
 		switch {
-		case f.key != "" && last[f.key] != i:
+		case f.key != "" && last[places[i]] != i:
 		case f.table != nil && sum != f.table:
 			if whole, err := newFrame(f.key, f.rev, sum); err == nil {
 				f = whole

@@ -348,3 +348,27 @@ func TestRevisionsAreExactInJavaScript(t *testing.T) {
 		t.Errorf("%d is %s as a double", rev, text)
 	}
 }
+
+// TestChangesFarApartAreNotMerged: who asks for everything that is kept gets changes of
+// the table that are far apart each with its own time and its own ids.
+func TestChangesFarApartAreNotMerged(t *testing.T) {
+	table := func(rev uint64, at time.Duration, ids ...string) *frame {
+		f, err := newFrame(FrameTable, rev, &EventTable{Type: FrameTable, Rev: rev, AtMS: 1_800_000_000_000 + at.Milliseconds(), Changed: ids, Removed: []string{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	got := merged([]*frame{
+		table(1, 0, "a", "b", "c"), table(2, time.Hour, "a"), {rev: 3}, table(4, time.Hour+mergeWithin, "b"), table(5, time.Hour+mergeWithin+time.Second, "c"),
+	})
+	if len(got) != 4 || got[0].rev != 1 || got[1].rev != 3 || got[2].rev != 4 || got[3].rev != 5 {
+		t.Fatalf("%+v", got)
+	}
+	if first, last := got[0].table, got[3].table; len(first.Changed) != 3 || !slices.Equal(last.Changed, []string{"c"}) {
+		t.Errorf("%+v %+v", first, last)
+	}
+	if sum := got[2].table; !slices.Equal(sum.Changed, []string{"a", "b"}) {
+		t.Errorf("%+v", sum)
+	}
+}
