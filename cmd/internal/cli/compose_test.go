@@ -19,6 +19,7 @@ func TestValidateComposeFiles(t *testing.T) {
 	shop := tempFile(t, "compose.yaml", composeShop)
 	override := tempFile(t, "override.yaml", "services:\n  web:\n    labels: {sozune.http.web.port: http}\n")
 	blog := tempFile(t, "blog.yaml", "name: blog\nservices:\n  web:\n    image: blog\n    labels: {sozune.http.web.host: blog.localhost}\n")
+	noted := tempFile(t, "noted.yaml", strings.Replace(composeShop, "}\n", ", sozune.http.web.healthCheck.type: http}\n", 1))
 	broken := tempFile(t, "broken.yaml", "services:\n  web:\n    imgae: x\n")
 	for _, tt := range []struct {
 		name string
@@ -27,6 +28,9 @@ func TestValidateComposeFiles(t *testing.T) {
 		want []string
 	}{
 		{"right", []string{"-f", shop}, 0, []string{"http_web", "shop.localhost", "web:80", "1 entrypoint, 0 candidates not routed; 0 errors, 0 warnings"}},
+		{"notes folded", []string{"-f", noted}, 0, []string{"0 warnings, 2 notes (--severity info shows them).\n"}},
+		{"notes shown", []string{"--severity", "info", "-f", noted}, 0, []string{"I001", "0 warnings, 2 notes.\n"}},
+		{"notes for programs", []string{"--json", "-f", noted}, 0, []string{"I001", `"infos": 2`}},
 		{"override", []string{"-f", shop, "-f", override}, 0, []string{"W001", "1 warning"}},
 		{"two projects", []string{shop, blog}, 1, []string{"Not routed", "blog-web-1", "E001", "1 error"}},
 		{"json", []string{"--json", "-f", shop}, 0, []string{`"errors": 0`, `"web:80"`}},

@@ -33,6 +33,8 @@ Compose files are read as compose does: variables, .env, extends, include and al
 profiles. Each file named without -f is a project of its own, so that what two stacks
 do to each other is seen before they run; several -f are one project and its overrides.
 
+Notes are counted and not shown unless --severity info is given.
+
 Exit codes: 0 no errors; 1 at least one error; 3 wrong usage, configuration or
 environment; 4 the engine or the file cannot be read.`,
 		Example: `  fairlead validate
@@ -45,11 +47,14 @@ environment; 4 the engine or the file cannot be read.`,
 			if !slices.Contains([]string{"error", "warn", "info"}, o.severity) {
 				return usage("give error, warn or info", "--severity %s is not a severity", o.severity)
 			}
+			if p.json && !cmd.Flags().Changed("severity") {
+				o.severity = string(route.SeverityInfo) // programs leave out what they do not want
+			}
 			return p.validate(cmd.Context(), &o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.onlySkipped, "only-skipped", false, "only what is not routed")
-	cmd.Flags().StringVar(&o.severity, "severity", "info", "least `severity` that is shown: error, warn or info")
+	cmd.Flags().StringVar(&o.severity, "severity", "warn", "least `severity` that is shown: error, warn or info; --json shows all unless it is given")
 	o.source.flags(cmd)
 	p.jsonFlag(cmd)
 	return cmd
@@ -244,8 +249,12 @@ func (p *program) printReport(r report, o *validateOptions) {
 		p.printDiagnostics("  ", f.Diagnostics)
 		p.say("")
 	}
+	notes := plural(r.Infos, "note")
+	if r.Infos > 0 && o.severity != string(route.SeverityInfo) {
+		notes += " (--severity info shows them)"
+	}
 	p.say("%s, %s not routed; %s, %s, %s.", plural(len(r.Entrypoints), "entrypoint"), plural(len(r.Rejected), "candidate"),
-		plural(r.Errors, "error"), plural(r.Warnings, "warning"), plural(r.Infos, "note"))
+		plural(r.Errors, "error"), plural(r.Warnings, "warning"), notes)
 	if r.Ignored > 0 {
 		p.say("%s", s.dim(fmt.Sprintf("%s without labels of ours, or switched off.", plural(r.Ignored, "candidate"))))
 	}
