@@ -155,17 +155,20 @@ func (q *request) doneOn(v *router.EntrypointView) done {
 	return d
 }
 
-// drainingText says what still goes on at a draining backend, and from when on its
-// container may be stopped.
+// drainingText says what still goes on at a draining backend, and from when on it, or its
+// container, may be stopped.
 func (q *request) drainingText(v *router.EntrypointView, h *route.BackendHealth) string {
 	o := &v.Entrypoint.Options
-	text := inFlightText(h)
+	text, what := inFlightText(h), "It"
+	if h.Backend.Container != nil {
+		what = "Its container"
+	}
 	switch until := h.Admin.Since.Add(o.DrainTimeout); {
 	case o.Sticky.On && until.After(q.now):
 		return text + ", and clients that a cookie binds to it may come until " + clockOf(until, q.now) +
-			". Its container may be stopped after that, when nothing is in flight."
+			". " + what + " may be stopped after that, when nothing is in flight."
 	case inFlightOf(h) == 0:
-		return text + ". Its container may be stopped."
+		return text + ". " + what + " may be stopped."
 	}
 	return text + "."
 }

@@ -84,24 +84,28 @@ func utc(epoch int64) string {
 	return at.Format("2006-01-02 15:04:05 UTC")
 }
 
-// stopText says when the container of a backend that is out may be stopped.
+// stopText says when a backend that is out, or its container, may be stopped.
 func stopText(e *api.Entrypoint, b *api.BackendHealth, now time.Time) string {
 	look := "fairlead health " + e.ID + " --json shows"
 	left := plural(int(b.Load.InFlight), "request")
 	if b.Load.Tunnels > 0 {
 		left += " and " + plural(int(b.Load.Tunnels), "tunnel")
 	}
+	what := "it"
+	if b.Container != nil {
+		what = "its container"
+	}
 	idle := b.Load.InFlight+b.Load.Tunnels == 0
 	until := boundUntil(e, b)
 	switch {
 	case until > now.Unix() && idle:
-		return "Nothing is in flight there now, but bound clients may still come: its container may be stopped after " + utc(until) +
+		return "Nothing is in flight there now, but bound clients may still come: " + what + " may be stopped after " + utc(until) +
 			" when " + look + " that nothing is in flight (load)."
 	case until > now.Unix():
-		return "In flight now: " + left + ", and bound clients may still come: its container may be stopped after " + utc(until) +
+		return "In flight now: " + left + ", and bound clients may still come: " + what + " may be stopped after " + utc(until) +
 			" when " + look + " that nothing is in flight (load)."
 	case idle:
-		return "Nothing is in flight there: its container may be stopped."
+		return "Nothing is in flight there: " + what + " may be stopped."
 	}
 	return "In flight now: " + left + ". " + look + " when none is left (load)."
 }

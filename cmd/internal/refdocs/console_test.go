@@ -109,7 +109,7 @@ func (s *shell) demo() {
 	})
 	var printed []string
 	s.eventually("the demo's welcome", func() error {
-		printed = regexp.MustCompile(`(?s)http://(\S+)/dashboard/.*shop\.localhost(:\d+)/.*The routes are in (\S+):`).FindStringSubmatch(s.output.String())
+		printed = regexp.MustCompile(`(?s)http://(\S+)/dashboard/.*shop\.localhost(:\d+)/.*export (FAIRLEAD_USER=\S+) (FAIRLEAD_PASSWORD=\S+)\n.* drain http_shop (\S+) .*The routes are in (\S+):`).FindStringSubmatch(s.output.String())
 		if printed == nil {
 			return fmt.Errorf("it printed\n%s", s.output.String())
 		}
@@ -126,9 +126,9 @@ func (s *shell) demo() {
 		}
 		return nil
 	})
-	s.env = append(s.env, "FAIRLEAD_ADMIN=http://"+printed[1])
+	s.env = append(s.env, "FAIRLEAD_ADMIN=http://"+printed[1], printed[3], printed[4])
 	s.here = strings.NewReplacer("127.0.0.1:8080", "127.0.0.1"+printed[2], ".localhost:8080", ".localhost"+printed[2],
-		"127.0.0.1:3035", printed[1], "/tmp/fairlead-demo-1344991927/entrypoints.yaml", printed[3])
+		"127.0.0.1:3035", printed[1], "127.0.0.1:36353", printed[5], "/tmp/fairlead-demo-1344991927/entrypoints.yaml", printed[6])
 }
 
 // follow runs commands in order. One that shows something is repeated until it shows it.
