@@ -28,7 +28,7 @@ func BlockedTarget(addr netip.Addr, loopbackOK bool) string {
 	case addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		return "the broadcast address"
 	case addr == netip.AddrFrom4([4]byte{169, 254, 169, 254}):
-		return "a link-local address, that of cloud metadata services"
+		return "a link-local address of cloud metadata services"
 	case addr.IsLinkLocalUnicast():
 		return "a link-local address"
 	case addr == netip.MustParseAddr("fd00:ec2::254"):
