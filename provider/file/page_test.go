@@ -28,8 +28,8 @@ func leavesOf(t reflect.Type, key, of string, labels map[string]string) (out []l
 	case reflect.Map:
 		return []leaf{{key + ".<name>", of}}
 	case reflect.Struct:
-		for i := range t.NumField() {
-			name := t.Field(i).Tag.Get("key")
+		for field := range t.Fields() {
+			name := field.Tag.Get("key")
 			if name == "" {
 				continue // the decoder's own
 			}
@@ -38,7 +38,7 @@ func leavesOf(t reflect.Type, key, of string, labels map[string]string) (out []l
 			if known, ok := labels[strings.TrimPrefix(below, "entrypoints[].")]; ok {
 				label = known
 			}
-			out = append(out, leavesOf(t.Field(i).Type, below, label, labels)...)
+			out = append(out, leavesOf(field.Type, below, label, labels)...)
 		}
 		return out
 	default:
