@@ -93,7 +93,7 @@ func newRig(t *testing.T, users ...api.User) *rig {
 		Providers: []route.ProviderStatus{{Name: "docker", Enabled: true, Configured: true, Phase: route.PhasePending}},
 	})
 	d := New(Config{Viewer: r.controller, Log: zerolog.Nop(), Version: "1.4.0", Started: time.Now(), Operator: engine})
-	handler := api.New(api.Config{Viewer: r.controller, Log: zerolog.Nop(), Version: "1.4.0", Dashboard: d, Events: events, Users: users, LoginPage: d.ServeLogin}).Handler()
+	handler := api.New(api.Config{Viewer: r.controller, Log: zerolog.Nop(), Version: "1.4.0", Dashboard: d, Operator: engine, Events: events, Users: users, LoginPage: d.ServeLogin}).Handler()
 	r.served.Store(&handler)
 	r.admin = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if h := r.served.Load(); h != nil {
