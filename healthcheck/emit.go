@@ -195,7 +195,7 @@ func (p *placement) transition(from, to route.State, what change, cause string, 
 	switch {
 	case what == changeOrder && p.replaced.State != "":
 		t.Message += instead(&p.replaced, &p.admin)
-	case p.admin.State == route.AdminReady && (cause == causeOperator && what == changeOrder || cause == causeTimer && ended):
+	case p.admin.State == route.AdminReady && (cause == causeOperator || cause == causeTimer && ended):
 		t.Layer, t.Actor, t.Reason = layerAdmin, p.admin.Actor, p.admin.Reason
 		t.Kind, t.Message = route.KindNone, p.readyMessage(cause)
 	}

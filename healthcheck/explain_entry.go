@@ -54,10 +54,10 @@ func (en *entry) others() string {
 	}
 	var text string
 	if len(out) > 0 {
-		text = "; out: " + few(out, mostNamed)
+		text = "; out: " + few(out)
 	}
 	if len(standby) > 0 {
-		text += "; standing by as a backup: " + few(standby, mostNamed)
+		text += "; standing by as a backup: " + few(standby)
 	}
 	return text
 }
@@ -73,7 +73,7 @@ func (en *entry) trials() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return "; on trial, one request at a time: " + few(list, mostNamed)
+	return "; on trial, one request at a time: " + few(list)
 }
 
 func (p *placement) name() string {

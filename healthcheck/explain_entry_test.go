@@ -162,14 +162,21 @@ func TestProbeHintsOfTheApplication(t *testing.T) {
 
 // TestBreakerSaysWithWhat the requests failed: all, most of them, and the trial after.
 func TestBreakerSaysWithWhat(t *testing.T) {
-	bad, refused := route.Outcome{Status: 502}, route.Outcome{Transport: true, Kind: route.KindConnectionRefused}
-	b, _, now := guarded(route.Breaker{Threshold: 0.5, MinRequests: 4, Cooldown: 10 * time.Second}, 0)
-	b.feed(now, refused, refused, bad, route.Outcome{Status: 200}) // fall out of the count, but for two
-	b.feed(now, bad)
-	want := "4 of the last 4 requests failed"
-	if news := b.take(now); len(news) != 1 || !strings.HasSuffix(news[0].message, ": most of them connection refused") && !strings.HasSuffix(news[0].message, ": most of them answered 502") {
-		t.Errorf("%+v, want %s", news, want)
+	ok, bad, refused := route.Outcome{Status: 200}, route.Outcome{Status: 502}, route.Outcome{Transport: true, Kind: route.KindConnectionRefused}
+	rules := route.Breaker{Threshold: 1, MinRequests: 4, Cooldown: 10 * time.Second}
+	told := func(b *breaker, now time.Time, want string) {
+		t.Helper()
+		if news := b.take(now); len(news) != 1 || news[0].message != "4 of the last 4 requests failed (circuitBreaker.threshold=1): "+want {
+			t.Errorf("%+v, want %s", news, want)
+		}
 	}
+	b, _, now := guarded(rules, 0)
+	b.feed(now, bad, refused, bad, bad)
+	told(b, now, "most of them answered 502")
+	b, _, now = guarded(rules, 0)
+	b.feed(now, refused, refused, refused, ok, refused, refused, ok) // what falls out of the count
+	b.feed(now, bad, bad, bad, bad)
+	told(b, now, "answered 502")
 	now = now.Add(10 * time.Second)
 	lease, _, _ := b.Enter(now)
 	b.Leave(lease, refused, now)

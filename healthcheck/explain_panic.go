@@ -61,13 +61,13 @@ func (en *entry) causes() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return "; " + few(list, mostNamed)
+	return "; " + few(list)
 }
 
-// few joins a list and cuts it at most, with the number of those that are left out.
-func few(list []string, most int) string {
-	if more := len(list) - most; more > 0 {
-		list = append(list[:most:most], fmt.Sprintf("%d more", more))
+// few joins a list and cuts it at mostNamed, with the number of those that are left out.
+func few(list []string) string {
+	if more := len(list) - mostNamed; more > 0 {
+		list = append(list[:mostNamed:mostNamed], fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(list, ", ")
 }

@@ -39,14 +39,14 @@ func (en *entry) silent() []*placement {
 
 // unanswered says of such placements since when their probes fail, and how.
 func (en *entry) unanswered(list []*placement) string {
-	since, same, passed := time.Time{}, true, "answered yet"
+	since, same, did := time.Time{}, true, "answered yet"
 	for _, p := range list {
 		if since.IsZero() || p.since.Before(since) {
 			since = p.since
 		}
 		same = same && p.active.message == list[0].active.message
 		if p.active.answered != 0 {
-			passed = "passed a probe yet"
+			did = "passed a probe yet"
 		}
 	}
 	who, causes := "none has", list[0].active.message
@@ -63,9 +63,9 @@ func (en *entry) unanswered(list []*placement) string {
 		for _, p := range list {
 			each = append(each, p.name()+" "+p.active.message)
 		}
-		causes = few(each, mostNamed)
+		causes = few(each)
 	}
-	return fmt.Sprintf("%s %s: %s, since %s", who, passed, causes, clock(since))
+	return fmt.Sprintf("%s %s: %s, since %s", who, did, causes, clock(since))
 }
 
 // patience says when failures begin to count, and what requests get meanwhile.

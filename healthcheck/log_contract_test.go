@@ -92,6 +92,11 @@ func TestLogLinesOfOutages(t *testing.T) {
 		r.expect(2*time.Minute, "panic=off",
 			line("warn", "b1", "up", "down", "probe", "connection_refused", "1/1", "false", "backend down"),
 			line("warn", "", "ok", "down", "probe", "", "", "false", "route down"))
+		history := r.engine.View().Entrypoints["http_api"].History
+		if got, want := history[len(history)-1].Message, "clients get 503 (all_unhealthy): no backend is verified; out: b1 (panic off: connection refused). "+
+			"panic=off keeps unverified backends out; with panic=all they would serve"; got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
 		r.net.set("10.0.0.1:80", accept)
 		r.expect(3*time.Minute, "back",
 			line("info", "b1", "down", "up", "probe", "", "0/1", "true", "backend up"),

@@ -149,7 +149,7 @@ func (e *Engine) summarized(en *entry, s summary, cause string, now time.Time) {
 		return // added: the first state is no transition
 	}
 	ends := en.outage && !down
-	en.outage = begins || en.outage && down
+	en.outage = begins
 	t := route.Transition{
 		At: now, Rev: e.rev, Entrypoint: en.id, Layer: layerRoute, From: string(from), To: string(s.state), Cause: cause,
 		Message: en.sentence(), InRotation: en.counts.inRotation > 0,
