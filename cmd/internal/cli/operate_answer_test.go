@@ -22,7 +22,7 @@ func TestDrainWithBoundClientsSaysFromWhenOn(t *testing.T) {
 	r := w.run("drain", "http_api", "3f2a9c0d1b7e")
 	since := p.engine.Orders()[0].Admin.Since
 	until := utc(since.Add(time.Hour).Unix())
-	if text := flat(r.out); r.code != 0 || !strings.Contains(text, "may be stopped after "+until) || strings.Contains(text, "may be stopped.") {
+	if text := flat(r.out); r.code != 0 || !strings.Contains(text, "Nothing is in flight there now") || !strings.Contains(text, "may be stopped after "+until) || strings.Contains(text, "may be stopped.") {
 		t.Errorf("%d %s, want %s", r.code, r.all(), until)
 	}
 	p.set.Placements[0].Load.InFlight.Store(2)
