@@ -122,7 +122,7 @@ func streakText(b *api.BackendHealth) string {
 	case route.State(b.State) == route.StateDown:
 		return "back after " + countOf(b.Check.HealthyThreshold, "success") + " in a row"
 	case c.ConsecutiveFail > 0 && route.State(b.State) == route.StatePending:
-		return countOf(int(c.ConsecutiveFail), "probe") + " failed so far, and none passed"
+		return countOf(c.ConsecutiveFail, "probe") + " failed so far, and none passed"
 	case c.ConsecutiveFail > 0:
 		return fmt.Sprintf("%d of %d failures in a row that take it out", c.ConsecutiveFail, b.Check.UnhealthyThreshold)
 	}

@@ -162,7 +162,7 @@ func TestTheColumnsOfTheWelcome(t *testing.T) {
 		}
 	}
 	text := welcome(w, app.Addresses{HTTP: "127.0.0.1:18080", Admin: "127.0.0.1:40001"}, "file", "./bin/fairlead", login{name: "demo", password: "x"})
-	for _, block := range strings.Split(text, "\n\n") {
+	for block := range strings.SplitSeq(text, "\n\n") {
 		at := 0
 		for line := range strings.Lines(block) {
 			if n := strings.Index(line, " # "); n >= 0 && at == 0 {
