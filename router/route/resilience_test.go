@@ -13,7 +13,7 @@ func TestRetryRules(t *testing.T) {
 		"GET,POST": "GET POST",
 	} {
 		r := Retry{Methods: methods}
-		for _, m := range strings.Fields("GET HEAD OPTIONS TRACE PUT DELETE POST PATCH BREW") {
+		for m := range strings.FieldsSeq("GET HEAD OPTIONS TRACE PUT DELETE POST PATCH BREW") {
 			if want := strings.Contains(" "+allowed+" ", " "+m+" "); r.Allows(m) != want {
 				t.Errorf("%q: %s may be repeated is %v", methods, m, !want)
 			}
