@@ -6,10 +6,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
+
+// heldEnter is what a held Enter key sends once more.
+func heldEnter() chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		repeat := true
+		for _, event := range []input.DispatchKeyEventParams{
+			{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13, AutoRepeat: &repeat},
+			{Type: input.DispatchKeyEventTypeChar, Key: "Enter", Text: "\r", UnmodifiedText: "\r", WindowsVirtualKeyCode: 13, AutoRepeat: &repeat},
+		} {
+			if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, event); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
 
 // enter logs a user in by the form.
 func enter(t *testing.T, ctx context.Context, base, user string) {
@@ -58,6 +76,11 @@ func TestAnAdministratorDrainsABackend(t *testing.T) {
 	eventually(t, ctx, 2*time.Second, `!document.getElementById('operator').open && document.activeElement.href.endsWith('/drain')`)
 
 	press(t, ctx, "demo-shop-1", "drain")
+	// The key that opened the window is still held: it repeats, and its character arrives.
+	do(t, ctx, heldEnter())
+	if !eval[bool](t, ctx, `document.getElementById('operator').open && `+state("demo-shop-1")+` === 'up'`) {
+		t.Error("a key that is held gives the order")
+	}
 	do(t, ctx, chromedp.KeyEvent(`deploy <b>2.15</b> "now"`), chromedp.KeyEvent(kb.Enter))
 	eventually(t, ctx, 5*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-1")+` === 'draining'`)
 	eventually(t, ctx, 2*time.Second, `document.querySelector('article[data-key="http_shop/demo-shop-1"] .order').innerText.includes('anna drained it')`)

@@ -8,6 +8,7 @@ export function startOperator(live) {
   let card = ''; // the key of the backend that the window is about
   let at = ''; // the address of the page in the window
   let request = null;
+  let armed = false; // somebody did something in the window since it was filled
 
   document.addEventListener('click', (event) => {
     const link = event.target.closest('a[data-operate]');
@@ -21,9 +22,12 @@ export function startOperator(live) {
     event.preventDefault();
     dialog.close();
   });
+  // The key that opened the window, held a moment longer, must not send what it asks.
+  dialog.addEventListener('keydown', (event) => { armed = armed || !event.repeat; }, true);
+  dialog.addEventListener('pointerdown', () => { armed = true; }, true);
   dialog.addEventListener('submit', (event) => {
     event.preventDefault();
-    load('POST', at, new URLSearchParams(new FormData(event.target)));
+    if (armed) load('POST', at, new URLSearchParams(new FormData(event.target)));
   });
   dialog.addEventListener('close', () => {
     request?.abort();
@@ -71,6 +75,7 @@ export function startOperator(live) {
     const part = document.adoptNode(asked);
     for (const link of part.querySelectorAll('a[href]')) link.href = new URL(link.getAttribute('href'), at);
     dialog.replaceChildren(part);
+    armed = false;
     if (!dialog.open) dialog.showModal();
     const problem = dialog.querySelector('.problem-note');
     const first = dialog.querySelector('[autofocus]');
