@@ -153,8 +153,9 @@ func (h *head) framing() error {
 	return nil
 }
 
-// readResponse reads up to the end of the final response head. Interim responses are skipped. Errors of the connection come back as they
-// are: silence in the middle of a line is a timeout, not a malformed answer.
+// readResponse reads up to the end of the final response head. Interim responses are
+// skipped. Errors of the connection come back as they are: silence in the middle of a
+// line is a timeout, not a malformed answer.
 func readResponse(r *bufio.Reader) (*head, error) {
 	for range maxInterim + 1 {
 		h, err := readHead(r)

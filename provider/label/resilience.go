@@ -61,8 +61,7 @@ func (s *scope) repeatable(r *route.Retry) {
 	if !ok || r.Methods == "" {
 		return
 	}
-	var idempotent route.Retry
-	unsafe := slices.DeleteFunc(strings.Split(r.Methods, ","), idempotent.Allows)
+	unsafe := slices.DeleteFunc(strings.Split(r.Methods, ","), route.Idempotent)
 	if len(unsafe) > 0 {
 		s.advise(e, "leave "+strings.Join(unsafe, ", ")+" out, unless the application recognizes a request that comes again",
 			"%s is not idempotent (RFC 9110, section 9.2.2): a backend may carry the same request out twice", orList(unsafe))

@@ -37,20 +37,10 @@ func (p *Proxy) refuseFor(x *exchange.Exchange, reason route.Reason, wait time.D
 // gRPC clients read grpc-status and WebSocket clients the handshake, so that both get
 // what they understand.
 func statusFor(x *exchange.Exchange, reason route.Reason) int {
-	status := reason.Info().Status
-	switch reason {
-	case route.ReasonNoBackends, route.ReasonRetained, route.ReasonLeaving, route.ReasonInitializing, route.ReasonAllUnhealthy,
-		route.ReasonAllDraining, route.ReasonAllMaintenance, route.ReasonDockerUnhealthy:
-	default:
-		return status
-	}
 	if x.Route == nil || isGRPC(x) || upgrades(x) {
-		return status
+		return reason.Info().Status
 	}
-	if own := x.Route.Entrypoint.Options.NoBackendStatus; own != 0 {
-		return own
-	}
-	return status
+	return x.Route.Entrypoint.Options.StatusFor(reason)
 }
 
 // retryAfter is the whole seconds after which a client should try again, 1 to 30: when

@@ -139,7 +139,7 @@ func (t *transport) request(c *call) *http.Request {
 	if exchange.HasToken(x.Header.List("TE"), "trailers") {
 		req.Header["Te"] = []string{"trailers"}
 	}
-	if !idempotent(x.Verb) {
+	if !route.Idempotent(x.Verb) {
 		hideIdempotencyKey(req.Header)
 	}
 	t.setBody(req, c)
@@ -228,7 +228,7 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 	at.conn.took(o.call)
 	// A second try goes over a fresh connection: a request that kills its backend
 	// must not be sent once for each pooled one.
-	if info.Reused && (o.tries > 1 || at.conn.unusable(info.IdleTime, !idempotent(o.call.x.Verb))) {
+	if info.Reused && (o.tries > 1 || at.conn.unusable(info.IdleTime, !route.Idempotent(o.call.x.Verb))) {
 		at.discarded.Store(o.tries <= 1)
 		_ = info.Conn.Close()
 	}

@@ -45,15 +45,6 @@ func newBody(x *exchange.Exchange) *body {
 	return &body{source: x.Body, length: x.Length, keeping: x.Length <= maxReplay}
 }
 
-// idempotent reports whether a method may be sent twice (RFC 9110 section 9.2.2).
-func idempotent(method string) bool {
-	switch method {
-	case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE":
-		return true
-	}
-	return false
-}
-
 // take begins another turn. It reports whether the whole body can still be read:
 // nothing was read, or all that was read is kept.
 func (b *body) take() (turn int, whole bool) {

@@ -65,8 +65,8 @@ func (f *delivery) queue(held *stay) route.Reason {
 }
 
 // take is begin without waiting. Where a backend left, or was taken out by its operator,
-// between its pick and its call, another one is picked. The breaker is asked last, so that its trial is never held by a request
-// that finds no backend.
+// between its pick and its call, another one is picked. The breaker is asked last, so
+// that its trial is never held by a request that finds no backend.
 func (f *delivery) take() route.Reason {
 	timeout := f.r.Entrypoint.Options.BackendTimeout
 	var gone []*route.Placement

@@ -140,7 +140,7 @@ func (u *upstream) send(c *call) (*response, *failure) {
 // and the request may (RFC 9110 section 9.2.2) and can be sent again.
 func (c *call) unanswered(err error) bool {
 	ended := c.ctx.Err() == nil && closedByBackend(err) || errors.Is(context.Cause(c.ctx), errRetired)
-	if !ended || c.conn.answered.Load() || !idempotent(c.x.Verb) {
+	if !ended || c.conn.answered.Load() || !route.Idempotent(c.x.Verb) {
 		return false
 	}
 	_, whole := c.body.take()
@@ -157,7 +157,7 @@ func (u *upstream) mayResend(c *call, err error) bool {
 	if !c.conn.reused.Load() || c.conn.answered.Load() || c.ctx.Err() != nil || !closedByBackend(err) {
 		return false
 	}
-	if !idempotent(c.x.Verb) && c.conn.wrote() {
+	if !route.Idempotent(c.x.Verb) && c.conn.wrote() {
 		return false
 	}
 	_, whole := c.body.take()

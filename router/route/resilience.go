@@ -98,7 +98,12 @@ func (r *Retry) Allows(method string) bool {
 	if r.Methods != "" {
 		return slices.Contains(strings.Split(r.Methods, ","), method)
 	}
-	switch method { // RFC 9110 section 9.2.2
+	return Idempotent(method)
+}
+
+// Idempotent reports whether a method may be sent twice (RFC 9110 section 9.2.2).
+func Idempotent(method string) bool {
+	switch method {
 	case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE":
 		return true
 	}
