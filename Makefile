@@ -25,8 +25,8 @@ build: ## the static binary, bin/fairlead
 
 test: ## all tests, end to end too when an engine answers; race detector where a C compiler is found
 	@$(if $(HAVE_CC),echo "race detector: on",echo "race detector: OFF (no C compiler found; install one to run with it)")
-	$(TESTENV) $(GO) test $(RACE) -shuffle=on -timeout 10m $$($(GO) list $(PKGS) | grep -v -e /deploy/e2e -e /dashboard)
-	$(TESTENV) $(GO) test $(RACE) -shuffle=on -timeout 10m ./dashboard # alone: a browser promises seconds
+	$(TESTENV) $(GO) test $(RACE) $(COVER) -shuffle=on -timeout 10m $$($(GO) list $(PKGS) | grep -v -e /deploy/e2e -e /dashboard)
+	$(TESTENV) $(GO) test $(RACE) $(COVER) -shuffle=on -timeout 10m ./dashboard # alone: a browser promises seconds
 	$(GO) test -count=1 -timeout 20m -v ./deploy/e2e
 
 race: ## the tests with the race detector, or an error without a C compiler
