@@ -18,7 +18,7 @@ import (
 
 // browserPath finds a Chromium. Without one the test is skipped, and fails where one is
 // required (make ci).
-func browserPath(t *testing.T) string {
+func browserPath(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("browser tests are for runs without -short")
@@ -36,7 +36,7 @@ func browserPath(t *testing.T) string {
 }
 
 // newBrowser starts a browser that ends with the test.
-func newBrowser(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Context {
+func newBrowser(t testing.TB, flags ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browserPath(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-dev-shm-usage", true))
@@ -50,7 +50,7 @@ func newBrowser(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Con
 	return ctx
 }
 
-func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+func do(t testing.TB, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Voi
 }
 
 // eval is the value of an expression in the page.
-func eval[T any](t *testing.T, ctx context.Context, expression string) T {
+func eval[T any](t testing.TB, ctx context.Context, expression string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -68,7 +68,7 @@ func eval[T any](t *testing.T, ctx context.Context, expression string) T {
 }
 
 // eventually polls an expression until it is true.
-func eventually(t *testing.T, ctx context.Context, limit time.Duration, expression string) time.Duration {
+func eventually(t testing.TB, ctx context.Context, limit time.Duration, expression string) time.Duration {
 	t.Helper()
 	start := time.Now()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -85,7 +85,7 @@ func eventually(t *testing.T, ctx context.Context, limit time.Duration, expressi
 }
 
 // scheme makes the browser prefer light or dark.
-func scheme(t *testing.T, ctx context.Context, name string) {
+func scheme(t testing.TB, ctx context.Context, name string) {
 	t.Helper()
 	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"}},
@@ -96,7 +96,7 @@ func scheme(t *testing.T, ctx context.Context, name string) {
 }
 
 // serve is the admin listener with the dashboard of a viewer, as the router wires it.
-func serve(t *testing.T, viewer router.Viewer, change func(*Config), users ...api.User) *httptest.Server {
+func serve(t testing.TB, viewer router.Viewer, change func(*Config), users ...api.User) *httptest.Server {
 	t.Helper()
 	cfg := Config{Viewer: viewer, Log: zerolog.Nop(), Version: "1.4.0", Started: time.Now().Add(-26 * time.Hour), Explain: meaning}
 	if change != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // open shows a page and waits until its script follows the events.
-func open(t *testing.T, ctx context.Context, url string) {
+func open(t testing.TB, ctx context.Context, url string) {
 	t.Helper()
 	do(t, ctx, chromedp.Navigate(url))
 	eventually(t, ctx, 20*time.Second, `document.getElementById('live')?.dataset.live === 'on'`)

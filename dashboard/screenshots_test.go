@@ -120,19 +120,27 @@ func shown() map[string]string {
 
 func shoot(t *testing.T, ctx context.Context, url, look, name string) {
 	t.Helper()
-	size := chromedp.EmulateViewport(1280, 900)
+	screen, size := int64(900), func(height int64) chromedp.Action[chromedp.Void] { return chromedp.EmulateViewport(1280, height) }
 	if look == "phone" {
-		size = chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile)
+		screen, size = 844, func(height int64) chromedp.Action[chromedp.Void] {
+			return chromedp.EmulateViewport(390, height, chromedp.EmulateMobile)
+		}
 		scheme(t, ctx, "light")
 	} else {
 		scheme(t, ctx, look)
 	}
-	do(t, ctx, size, chromedp.Navigate(url))
+	do(t, ctx, size(screen), chromedp.Navigate(url))
 	eventually(t, ctx, 20*time.Second, "document.readyState === 'complete' && document.getElementById('live').dataset.live === 'on'")
-	save(t, ctx, name, chromedp.FullScreenshot(100))
 	if kept, ok := shown()[name]; ok {
 		save(t, ctx, kept, chromedp.CaptureScreenshot())
 	}
+	// A screen as high as the page, since rows out of sight are not laid out. Their heights are guesses before.
+	for range 2 {
+		do(t, ctx, size(eval[int64](t, ctx, "document.documentElement.scrollHeight")))
+		eval[bool](t, ctx, "(window.drawn = false, requestAnimationFrame(() => requestAnimationFrame(() => window.drawn = true)), true)")
+		eventually(t, ctx, 20*time.Second, "window.drawn")
+	}
+	save(t, ctx, name, chromedp.FullScreenshot(100))
 }
 
 func save(t *testing.T, ctx context.Context, name string, take chromedp.Action[[]byte]) {
