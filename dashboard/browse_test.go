@@ -232,7 +232,7 @@ func TestCopyDiagnosis(t *testing.T) {
 	eval[bool](t, ctx, `(document.addEventListener('copy', e => { window.old = getSelection().toString() || document.activeElement.value; }),
 		window.text = '', navigator.clipboard.writeText = async t => { window.text = t; }, true)`)
 	do(t, ctx, chromedp.Click("[data-copy]"))
-	eventually(t, ctx, 2*time.Second, `document.querySelector('[data-copy]').textContent === 'Copied'`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('[data-copy]').textContent === 'Copied'`)
 	text := eval[string](t, ctx, `window.text`)
 	for _, want := range []string{"http_payments: PANIC since", "connection refused", "Next: ", "shop-payments-1", "7 of the last 30 probes passed"} {
 		if !strings.Contains(text, want) {
@@ -241,7 +241,7 @@ func TestCopyDiagnosis(t *testing.T) {
 	}
 	eval[bool](t, ctx, `(navigator.clipboard.writeText = async () => { throw new Error('not here'); }, true)`)
 	do(t, ctx, chromedp.Click("[data-copy]"))
-	eventually(t, ctx, 2*time.Second, `(window.old || '').includes('http_payments: PANIC')`)
+	eventually(t, ctx, 20*time.Second, `(window.old || '').includes('http_payments: PANIC')`)
 }
 
 // TestEverythingHasANameAndAPlace: whatever can be reached by Tab is reached in the order

@@ -63,7 +63,7 @@ func TestAnAdministratorDrainsABackend(t *testing.T) {
 	eventually(t, ctx, 20*time.Second, `document.querySelectorAll('article[data-level=calm]').length === 2`)
 
 	press(t, ctx, "demo-shop-1", "drain")
-	eventually(t, ctx, 2*time.Second, `document.activeElement.name === 'reason'`)
+	eventually(t, ctx, 20*time.Second, `document.activeElement.name === 'reason'`)
 	for _, want := range []string{"No new requests; nothing is in flight", "1 of 2 backends stays in rotation"} {
 		if text := eval[string](t, ctx, `document.getElementById('operator').innerText`); !contains(want, text) {
 			t.Errorf("the window does not say %q: %s", want, text)
@@ -73,7 +73,7 @@ func TestAnAdministratorDrainsABackend(t *testing.T) {
 	if eval[bool](t, ctx, `document.getElementById('operator').open`) {
 		do(t, ctx, chromedp.KeyEvent(kb.Escape))
 	}
-	eventually(t, ctx, 2*time.Second, `!document.getElementById('operator').open && document.activeElement.href.endsWith('/drain')`)
+	eventually(t, ctx, 20*time.Second, `!document.getElementById('operator').open && document.activeElement.href.endsWith('/drain')`)
 
 	press(t, ctx, "demo-shop-1", "drain")
 	// The key that opened the window is still held: it repeats, and its character arrives.
@@ -82,27 +82,27 @@ func TestAnAdministratorDrainsABackend(t *testing.T) {
 		t.Error("a key that is held gives the order")
 	}
 	do(t, ctx, chromedp.KeyEvent(`deploy <b>2.15</b> "now"`), chromedp.KeyEvent(kb.Enter))
-	eventually(t, ctx, 5*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-1")+` === 'draining'`)
-	eventually(t, ctx, 2*time.Second, `document.querySelector('article[data-key="http_shop/demo-shop-1"] .order').innerText.includes('anna drained it')`)
+	eventually(t, ctx, 20*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-1")+` === 'draining'`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('article[data-key="http_shop/demo-shop-1"] .order').innerText.includes('anna drained it')`)
 	if text := eval[string](t, ctx, `document.querySelector('article[data-key="http_shop/demo-shop-1"]').innerText`); !contains(`deploy <b>2.15</b> "now"`, text) || !contains("It drains: nothing is in flight.", text) {
 		t.Errorf("the card says %s", text)
 	}
-	eventually(t, ctx, 2*time.Second, `document.activeElement.closest('article')?.dataset.key === 'http_shop/demo-shop-1' && document.getElementById('announce').textContent.includes('It drains')`)
-	eventually(t, ctx, 5*time.Second, `document.querySelector('#timeline').innerText.includes('by anna')`)
+	eventually(t, ctx, 20*time.Second, `document.activeElement.closest('article')?.dataset.key === 'http_shop/demo-shop-1' && document.getElementById('announce').textContent.includes('It drains')`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('#timeline').innerText.includes('by anna')`)
 
 	press(t, ctx, "demo-shop-2", "maintenance")
 	do(t, ctx, chromedp.KeyEvent("disk"), chromedp.Click("#operator button[type=submit]"))
-	eventually(t, ctx, 5*time.Second, `document.querySelector('#operator .problem-note') === document.activeElement && document.querySelector('#operator input[name=force]')`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('#operator .problem-note') === document.activeElement && document.querySelector('#operator input[name=force]')`)
 	if got := eval[string](t, ctx, state("demo-shop-2")+` + ' ' + document.querySelector('#operator [name=reason]').value`); got != "up disk" {
 		t.Errorf("after the refusal: %s", got)
 	}
 	do(t, ctx, chromedp.Click("#operator input[name=force]"), chromedp.Click("#operator button[type=submit]"))
-	eventually(t, ctx, 5*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-2")+` === 'maintenance'`)
-	eventually(t, ctx, 5*time.Second, `document.querySelector('.verdict .lead').textContent.includes('down')`)
+	eventually(t, ctx, 20*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-2")+` === 'maintenance'`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('.verdict .lead').textContent.includes('down')`)
 
 	press(t, ctx, "demo-shop-2", "ready")
 	do(t, ctx, chromedp.Click("#operator button[type=submit]"))
-	eventually(t, ctx, 10*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-2")+` === 'up'`)
+	eventually(t, ctx, 20*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-2")+` === 'up'`)
 	if eval[int](t, ctx, `window.marker ?? 0`) != 1 {
 		t.Error("the page was loaded anew")
 	}
@@ -125,10 +125,10 @@ func TestProbeNowInTheWindow(t *testing.T) {
 	open(t, ctx, r.url("entrypoints/http_shop"))
 	eventually(t, ctx, 20*time.Second, `document.querySelectorAll('article[data-level=calm]').length === 2`)
 	backends[0].broken.Store(true)
-	eventually(t, ctx, 5*time.Second, state("demo-shop-1")+` === 'down'`)
+	eventually(t, ctx, 20*time.Second, state("demo-shop-1")+` === 'down'`)
 	press(t, ctx, "demo-shop-1", "probe")
 	do(t, ctx, chromedp.Click("#operator button[type=submit]"))
-	eventually(t, ctx, 5*time.Second, `document.querySelector('#operator .report')`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('#operator .report')`)
 	text := eval[string](t, ctx, `document.querySelector('#operator').innerText`)
 	for _, want := range []string{"failed", "503", "first byte", "GET /health HTTP/1.1", "A dry run"} {
 		if !contains(want, text) {
@@ -149,11 +149,11 @@ func TestProbeNowInTheWindow(t *testing.T) {
 		})
 		r.served.Store(&other)
 		do(t, ctx, chromedp.Click("#operator button[type=submit]"))
-		eventually(t, ctx, 5*time.Second, `document.querySelector('#operator .problem-note')?.textContent.includes('`+c.says+`') && document.activeElement.className === 'problem-note'`)
+		eventually(t, ctx, 20*time.Second, `document.querySelector('#operator .problem-note')?.textContent.includes('`+c.says+`') && document.activeElement.className === 'problem-note'`)
 	}
 	r.served.Store(whole)
 	do(t, ctx, chromedp.Click("#operator [data-close]"))
-	eventually(t, ctx, 2*time.Second, `!document.getElementById('operator').open`)
+	eventually(t, ctx, 20*time.Second, `!document.getElementById('operator').open`)
 }
 
 // TestTheAnswerToAnOrderIsThePage: the card changes by it, and not only by the next
@@ -173,7 +173,7 @@ func TestTheAnswerToAnOrderIsThePage(t *testing.T) {
 		return true;
 	})()`)
 	do(t, ctx, chromedp.Click("#operator button[type=submit]"))
-	eventually(t, ctx, 5*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-1")+` === 'draining'`)
+	eventually(t, ctx, 20*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-1")+` === 'draining'`)
 }
 
 // TestWithoutRightsThereIsNothingToPress: no button, no window.

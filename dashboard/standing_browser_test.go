@@ -39,7 +39,7 @@ func TestAWindowThatWasOpenMeanwhile(t *testing.T) {
 	}
 
 	do(t, ctx, chromedp.KeyEvent(kb.Enter))
-	eventually(t, ctx, 5*time.Second, `document.activeElement === document.querySelector('#operator .problem-note')`)
+	eventually(t, ctx, 20*time.Second, `document.activeElement === document.querySelector('#operator .problem-note')`)
 	for _, want := range []string{"Nothing was done", "the drain by anna", "(new disk), which ends at"} {
 		if text := eval[string](t, ctx, `document.querySelector('#operator .problem-note').innerText`); !contains(want, text) {
 			t.Errorf("the window does not say %q: %s", want, text)
@@ -50,6 +50,6 @@ func TestAWindowThatWasOpenMeanwhile(t *testing.T) {
 		t.Error(text)
 	}
 	do(t, ctx, chromedp.Click("#operator button[type=submit]"))
-	eventually(t, ctx, 5*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-1")+` === 'maintenance'`)
-	eventually(t, ctx, 5*time.Second, `document.querySelector('article[data-key="http_shop/demo-shop-1"] .said').textContent.includes('Replaces the drain by anna')`)
+	eventually(t, ctx, 20*time.Second, `!document.getElementById('operator').open && `+state("demo-shop-1")+` === 'maintenance'`)
+	eventually(t, ctx, 20*time.Second, `document.querySelector('article[data-key="http_shop/demo-shop-1"] .said').textContent.includes('Replaces the drain by anna')`)
 }
