@@ -86,7 +86,7 @@ func (w *world) closed() {
 	label := "sozune.http.search.auth.basci"
 	s.e.FailClosed = &route.FailClosed{Code: "E104", Label: label}
 	s.e.Diagnostics = []route.Diagnostic{{Code: "E104", Severity: route.SeverityError, Message: "the label protects the route and cannot be used, so the route answers 503 rather than stand open", Label: label, Value: route.Redacted, Hint: "did you mean sozune.http.search.auth.basic?"}}
-	s.is(route.EntrypointDown, 2*time.Hour, "Closed: the label "+label+" protects the route and is wrong or not available (E104), so every request gets 503.")
+	s.is(route.EntrypointDown, 2*time.Hour, "Closed: the label "+label+" protects the route and is wrong or not available (E104), so clients get 503.")
 	s.h.Reason, s.h.Code, s.h.ServesWhenDown = route.ReasonMisconfigured, "E104", 503
 	for i := range s.h.Backends {
 		b := &s.h.Backends[i]

@@ -112,17 +112,22 @@ func (en *entry) holding() string {
 
 // outcome is why nothing serves and what clients get, for transitions.
 func (en *entry) outcome() string {
-	reason := en.summary.reason
-	get := fmt.Sprintf("clients get %d", en.entrypoint.Options.StatusFor(reason))
+	get := en.get()
+	_, text := en.downExplain()
+	text = strings.Replace(text, ", so "+get, "", 1) // said already
+	return fmt.Sprintf("%s (%s): %s", get, en.summary.reason, strings.TrimSuffix(text, "."))
+}
+
+// get is what clients get while nothing serves.
+func (en *entry) get() string {
 	switch en.entrypoint.Protocol {
 	case route.TCP:
-		get = "connections are closed"
+		return "connections are closed"
 	case route.UDP:
-		get = "packets are dropped"
+		return "packets are dropped"
 	default:
+		return fmt.Sprintf("clients get %d", en.entrypoint.Options.StatusFor(en.summary.reason))
 	}
-	_, text := en.downExplain()
-	return fmt.Sprintf("%s (%s): %s", get, reason, strings.TrimSuffix(text, "."))
 }
 
 // downExplain says why nothing serves, and what to do: the lead apart, "Down: " or a
@@ -134,7 +139,7 @@ func (en *entry) downExplain() (lead, text string) {
 		return lead, en.breaker.explain(en.entrypoint.Options.StatusFor(route.ReasonCircuitOpen))
 	case route.ReasonMisconfigured:
 		f := en.entrypoint.FailClosed
-		return "Closed: ", fmt.Sprintf("the label %s protects the route and is wrong or not available (%s), so every request gets 503.", f.Label, f.Code)
+		return "Closed: ", fmt.Sprintf("the label %s protects the route and is wrong or not available (%s), so %s.", f.Label, f.Code, en.get())
 	case route.ReasonAllDraining, route.ReasonAllMaintenance:
 		return lead, en.takenOut()
 	case route.ReasonRetained:

@@ -107,7 +107,7 @@ func TestLogLinesOfOutages(t *testing.T) {
 		r.logs.mu.Lock()
 		text := r.logs.b.String()
 		r.logs.mu.Unlock()
-		if want := `"message":"clients get 503 (all_maintenance): the only backend is in maintenance, so every request gets 503; out: b1 (maintenance: by ops (deploy)). ` +
+		if want := `"message":"clients get 503 (all_maintenance): the only backend is in maintenance; out: b1 (maintenance: by ops (deploy)). ` +
 			`The command fairlead ready http_api --all brings all back","in_rotation":false`; !strings.Contains(text, want) {
 			t.Errorf("%s\nwant %s", text, want)
 		}

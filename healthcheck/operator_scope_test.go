@@ -117,7 +117,7 @@ func TestRetryAfterKnowsTheEndOfAnOrder(t *testing.T) {
 			t.Errorf("Retry-After %d, %s", got, c.Load().Reason)
 		}
 		e := r.engine.View().Entrypoints["http_a"]
-		want := "Down: every backend is drained or in maintenance, so every request gets 503; out: a (draining: by ops (kernel)), b (draining: by an operator). " +
+		want := "Down: every backend is drained or in maintenance, so clients get 503; out: a (draining: by ops (kernel)), b (draining: by an operator). " +
 			"The first order ends at 00:00:21 UTC. The command fairlead ready http_a --all brings all back."
 		if e.Explain != want {
 			t.Errorf("%s\nwant %s", e.Explain, want)

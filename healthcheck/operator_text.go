@@ -109,7 +109,7 @@ func (en *entry) takenOut() string {
 	if en.summary.reason == route.ReasonAllDraining {
 		word = "drained or in maintenance"
 	}
-	text := fmt.Sprintf("%s, so every request gets 503%s.", everyBackend(len(en.placements))+" is "+word, en.others())
+	text := everyBackend(len(en.placements)) + " is " + word + ", so " + en.get() + en.others() + "."
 	var first time.Time
 	for _, p := range en.placements {
 		if at := p.admin.ExpiresAt; !at.IsZero() && (first.IsZero() || at.Before(first)) {

@@ -87,7 +87,7 @@ func start(t *testing.T, r *receiver, change func(*Config)) *post {
 	p := &post{}
 	cfg := Config{
 		URL: "https://user:" + canary + "@hooks.example.com/" + canary + "?token=" + canary, Secret: canary,
-		Log: zerolog.New(&p.log), Transport: r, Version: "1.2.3",
+		Log: zerolog.New(zerolog.SyncWriter(&p.log)), Transport: r, Version: "1.2.3",
 	}
 	if change != nil {
 		change(&cfg)

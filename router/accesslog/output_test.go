@@ -91,7 +91,7 @@ func TestReopen(t *testing.T) {
 	}
 	path := filepath.Join(dir, "access.log")
 	var own bytes.Buffer
-	l := New(Config{Path: path, Log: zerolog.New(&own)})
+	l := New(Config{Path: path, Log: zerolog.New(zerolog.SyncWriter(&own))})
 	if err := l.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 
 	var own bytes.Buffer
-	l := New(Config{Out: &short{}, Log: zerolog.New(&own)})
+	l := New(Config{Out: &short{}, Log: zerolog.New(zerolog.SyncWriter(&own))})
 	for range 5 {
 		l.Log(request(), "/")
 		l.flush()
@@ -191,7 +191,7 @@ func TestAFileThatCannotBeSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	var own bytes.Buffer
-	l := New(Config{Path: path, MaxBytes: 100, Keep: 1, Log: zerolog.New(&own)})
+	l := New(Config{Path: path, MaxBytes: 100, Keep: 1, Log: zerolog.New(zerolog.SyncWriter(&own))})
 	if err := l.out.open(); err != nil {
 		t.Fatal(err)
 	}
