@@ -125,6 +125,23 @@ func TestRetryAfterKnowsTheEndOfAnOrder(t *testing.T) {
 	})
 }
 
+// TestAnOrderSaysWhatClientsGet: the status that noBackendStatus sets, not the usual one.
+func TestAnOrderSaysWhatClientsGet(t *testing.T) {
+	bubble(t, Config{}, func(r *rig) {
+		set := r.set("http_a", backend("a", "10.0.0.1"))
+		set.Entrypoint.Options.NoBackendStatus = 502
+		r.net.set("10.0.0.1:80", accept)
+		r.apply(set)
+		r.run()
+		r.at(time.Second)
+		r.must("http_a", "a", forced(maintenance))
+		e := r.engine.View().Entrypoints["http_a"]
+		if want := "Down: the only backend is in maintenance, so clients get 502; out: "; !strings.HasPrefix(e.Explain, want) {
+			t.Errorf("%s\nwant %s", e.Explain, want)
+		}
+	})
+}
+
 // TestOrderFollowsTheContainer over a change of its address, not over a restart; another
 // container with its address is none of its business.
 func TestOrderFollowsTheContainer(t *testing.T) {
