@@ -1,6 +1,7 @@
 package healthcheck
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -53,8 +54,12 @@ func (c *circuit) add(f *fault, rules *route.Breaker) bool {
 	c.ring[c.next] = c.count(f)
 	c.next = (c.next + 1) % len(c.ring)
 	c.filled = min(c.filled+1, len(c.ring))
-	return f != nil && c.filled == len(c.ring) && float64(c.failed) >= rules.Threshold*float64(c.filled)
+	return f != nil && c.filled == len(c.ring) && c.failed >= enough(rules.Threshold, c.filled)
 }
+
+// enough is how many of n are the ratio: 0.07 of 100 are 7, though their product is a
+// little more in binary.
+func enough(ratio float64, n int) int { return int(math.Ceil(ratio*float64(n) - 1e-9)) }
 
 // count counts a failure among those of its sort.
 func (c *circuit) count(f *fault) *mishap {

@@ -183,6 +183,45 @@ func TestBreakerOutlivesReloads(t *testing.T) {
 	})
 }
 
+// TestBreakerOpensAtItsThreshold: 0.07 of 100 are 7, whatever their product is in binary.
+func TestBreakerOpensAtItsThreshold(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	for _, n := range []int{10, 20, 100} {
+		for percent := 1; percent <= 100; percent++ {
+			options := route.DefaultOptions()
+			options.Breaker = route.Breaker{Threshold: float64(percent) / 100, MinRequests: n, Cooldown: time.Second}
+			b := &breaker{circuit: circuit{phase: route.PhaseClosed}}
+			b.set(&options)
+			need := (percent*n + 99) / 100
+			for range n - need {
+				b.feed(now, route.Outcome{Status: 200})
+			}
+			for failed := 1; failed <= need; failed++ {
+				if b.phase() != route.PhaseClosed {
+					t.Fatalf("threshold %d %% of %d: open before failure %d", percent, n, failed)
+				}
+				b.feed(now, route.Outcome{Status: 503})
+			}
+			if b.phase() != route.PhaseOpen {
+				t.Errorf("threshold %d %% of %d: closed after %d failures", percent, n, need)
+			}
+			// One failure fewer, over and over, is below it.
+			low := &breaker{circuit: circuit{phase: route.PhaseClosed}}
+			low.set(&options)
+			for i := range 3 * n {
+				o := route.Outcome{Status: 200}
+				if i%n < need-1 {
+					o.Status = 503
+				}
+				low.feed(now, o)
+			}
+			if low.phase() != route.PhaseClosed {
+				t.Errorf("threshold %d %% of %d: open after %d failures", percent, n, need-1)
+			}
+		}
+	}
+}
+
 // BenchmarkBreaker is what a request pays for a closed circuit.
 func BenchmarkBreaker(b *testing.B) {
 	options := route.DefaultOptions()
