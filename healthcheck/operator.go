@@ -27,6 +27,7 @@ func (e *Engine) settleOperator(p *placement, _ time.Time) {
 	case p.admin.State != route.AdminReady:
 		p.admin = route.Admin{State: route.AdminReady}
 	}
+	p.passive.heed(!p.inMaintenance())
 }
 
 // sameWord reports whether two orders say the same, but for their times.

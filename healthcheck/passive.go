@@ -244,6 +244,18 @@ func (s passive) shut(why string, now time.Time) (passive, change) {
 	return s, changeReadmitted
 }
 
+// forget drops what requests told so far, and what those on their way will tell: their
+// outcomes are of an older epoch. An ejection stays as it is.
+func (s passive) forget() passive {
+	s.epoch++
+	s.undo, s.undoBy = 0, 0
+	s.lease = 0
+	if s.phase == route.PhaseClosed {
+		s.fails, s.recent, s.blocked = 0, nil, ""
+	}
+	return s
+}
+
 // panicked counts a request that began while open: nothing better existed.
 func (s passive) panicked(r *passiveRules, bad, void bool, now time.Time, w word) (passive, change) {
 	switch {

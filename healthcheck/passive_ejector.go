@@ -27,6 +27,8 @@ type ejector struct {
 	rules  passiveRules
 	state  passive
 	fed    feed
+	// deaf: the backend is in maintenance, and no request counts.
+	deaf bool
 	// refused is the entry's step at which the engine did not allow an ejection: until
 	// the next one its answer is the same, and failures do not ask again.
 	refused uint64
@@ -58,9 +60,11 @@ func (j *ejector) Begin(now time.Time) (route.Ticket, bool) {
 	}
 	var t route.Ticket
 	ok := true
-	if j.state.phase == route.PhaseHalfOpen {
+	switch {
+	case j.deaf: // one that acts on an older rotation; the zero ticket counts for nothing
+	case j.state.phase == route.PhaseHalfOpen:
 		j.state, t, ok = j.state.begin(&j.rules, now)
-	} else {
+	default:
 		t.Epoch = j.state.epoch
 	}
 	if ok {
@@ -87,6 +91,20 @@ func (j *ejector) End(t route.Ticket, o route.Outcome, now time.Time) {
 	if what == changeAsk {
 		j.engine.hear(j, t, &o, now)
 	}
+}
+
+// heed begins to count requests, or ends that and forgets those that are under way: what
+// becomes of requests to a backend in maintenance says nothing.
+func (j *ejector) heed(counts bool) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !counts && !j.deaf {
+		j.state, j.fed = j.state.forget(), feed{}
+	}
+	j.deaf = !counts
 }
 
 // calm reports whether an outcome changes nothing, as most do: a success while no failure

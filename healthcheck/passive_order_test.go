@@ -98,3 +98,96 @@ func TestEjectedAndTakenOut(t *testing.T) {
 		}
 	})
 }
+
+// TestMaintenanceCountsNoRequest: whenever a request to a backend in maintenance began and
+// ended, it ejects nobody, and what failed before is forgotten.
+func TestMaintenanceCountsNoRequest(t *testing.T) {
+	const before, meanwhile, after = 2 * time.Second, 4 * time.Second, 6 * time.Second // the order, and its end, lie between
+	for _, tt := range []struct {
+		name         string
+		begins, ends time.Duration
+	}{
+		{"begun before, ended meanwhile", before, meanwhile},
+		{"begun before, ended after", before, after},
+		{"begun and ended meanwhile, on an older rotation", meanwhile, meanwhile},
+		{"begun meanwhile, ended after", meanwhile, after},
+		{"begun and ended before", before, before},
+	} {
+		bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+			trio(r, ejecting(func(o *route.Options) { o.Passive.FeedsActive = true }))
+			judge, n := r.member("b0").Judge, 3
+			if tt.ends == before {
+				n = 2 // one more would eject it
+			}
+			tickets := make([]route.Ticket, n)
+			step := func(now time.Duration) {
+				r.at(now)
+				for i := range tickets {
+					if tt.begins == now {
+						tickets[i], _ = judge.Begin(time.Now())
+					}
+					if tt.ends == now {
+						judge.End(tickets[i], outcome(503), time.Now())
+					}
+				}
+			}
+			step(before)
+			r.must("http_api", "b0", maintenance)
+			step(meanwhile)
+			r.wantState("http_api", "b0", route.StateMaintenance, "")
+			r.must("http_api", "b0", ready)
+			step(after)
+			r.at(8 * time.Second)
+			r.wantState("http_api", "b0", route.StateUp, route.InVerified)
+			if v := r.health("http_api", "b0").Passive; v.State != route.PhaseClosed || v.ConsecutiveFailures != 0 {
+				t.Errorf("%s: %+v", tt.name, v)
+			}
+			r.requests("b0", 503, 503, 503)
+			r.wantState("http_api", "b0", route.StateEjected, "") // it counts again
+		})
+	}
+}
+
+// TestMaintenanceEndsATrial: the trial that is under way decides nothing any more, and the
+// next request is another one.
+func TestMaintenanceEndsATrial(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		trio(r, ejecting())
+		r.still()
+		r.requests("b0", 503, 503, 503)
+		r.at(35 * time.Second)
+		judge := r.member("b0").Judge
+		trial, ok := judge.Begin(time.Now())
+		if !ok || trial.Lease == 0 {
+			t.Fatalf("%+v is no trial", trial)
+		}
+		r.must("http_api", "b0", maintenance)
+		if v := r.health("http_api", "b0").Passive; v.State != route.PhaseHalfOpen || v.ConsecutiveFailures != 3 || v.TrialInProgress {
+			t.Errorf("what ejected it is told still, the trial is not: %+v", v)
+		}
+		judge.End(trial, outcome(503), time.Now())
+		r.must("http_api", "b0", ready)
+		r.at(37 * time.Second)
+		r.wantState("http_api", "b0", route.StateTrial, route.InTrial)
+		r.request("b0", 200)
+		r.wantState("http_api", "b0", route.StateUp, route.InVerified)
+	})
+}
+
+// TestMaintenanceFeedsNothing: failures that were to count as failed probes at the next tick
+// do not, when an order and its end come before it.
+func TestMaintenanceFeedsNothing(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		trio(r, ejecting(func(o *route.Options) { o.Passive.FeedsActive = true }))
+		r.requests("b0", 503, 503)
+		r.must("http_api", "b0", maintenance)
+		r.must("http_api", "b0", ready)
+		r.at(5 * time.Second)
+		r.wantState("http_api", "b0", route.StateUp, route.InVerified)
+		for _, tr := range r.health("http_api", "b0").History {
+			if tr.To == string(route.StateDown) {
+				t.Errorf("%s: %s", tr.At.Sub(r.start), tr.Message)
+			}
+		}
+	})
+}
