@@ -49,6 +49,8 @@ type placement struct {
 	// ordered is since when the operator's state is what it is, by whatever orders.
 	ordered time.Time
 	warm    warmup
+	// proving: when last published it served because its check was just turned on.
+	proving bool
 
 	in       bool                 // member of the published rotation
 	reason   route.RotationReason // why in, or why not

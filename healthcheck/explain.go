@@ -138,7 +138,7 @@ func (p *placement) pendingStory(h *route.BackendHealth) string {
 	case route.InInitialUp:
 		lead += "; it counts as up until then (healthCheck.initial=up)"
 	case route.InUnchecked:
-		lead += "; it goes on serving, as before its check was turned on"
+		lead += "; it goes on serving" + p.share(h) + ", as before its check was turned on"
 	case route.OutInitialDown:
 		lead += "; it gets nothing before its first success (healthCheck.initial=down)"
 	case route.OutDockerStarting:
@@ -173,14 +173,11 @@ func (p *placement) uncheckedStory(h *route.BackendHealth) string {
 		return "It is not probed (" + why + ")."
 	default:
 	}
-	return "In rotation; it is not probed (" + why + "), so it counts as healthy."
+	return "In rotation" + p.share(h) + "; it is not probed (" + why + "), so it counts as healthy."
 }
 
 func (p *placement) upStory(h *route.BackendHealth) string {
-	lead := "In rotation"
-	if p.warms() && h.Warmup != nil {
-		lead = fmt.Sprintf("In rotation with %.0f %% of its weight, all of it at %s (slowStart)", h.Warmup.Percent, clock(h.Warmup.EndsAt))
-	}
+	lead := "In rotation" + p.share(h)
 	switch h.RotationReason {
 	case route.OutBackupStandby:
 		lead = "Standing by as a backup"

@@ -1,6 +1,7 @@
 package healthcheck
 
 import (
+	"fmt"
 	"time"
 
 	"fairlead/router/route"
@@ -36,20 +37,35 @@ func (w *warmup) view(now time.Time) *route.WarmupView {
 
 // warmUp begins or ends a placement's slow start as its state changes: a newcomer and
 // one that came back begin cold, if others are warm. The state that was shown last is
-// the one before.
+// the one before. One that is pending because its check was turned on is no newcomer:
+// it had its share all the time.
 func (e *Engine) warmUp(p *placement, now time.Time) {
-	b := p.backend()
-	switch to := p.state(); {
-	case to != route.StateUp, b.SlowStart <= 0:
+	b, from, to, served := p.backend(), p.shown, p.state(), p.proving
+	p.proving = p.active.serving
+	switch {
+	case b.SlowStart <= 0, !p.established():
 		p.warm = warmup{}
 		return
-	case p.shown == route.StateUp, !cold(p.shown):
+	case !cold(from), from == route.StatePending && (served || to == route.StateUnchecked):
 		return
 	}
 	if e.begun.IsZero() || now.Sub(e.begun) < b.SlowStart || !p.entry.otherServes(p) {
 		return
 	}
 	p.warm = warmup{began: now, span: b.SlowStart, min: b.SlowStartMin}
+}
+
+// established reports whether the placement is one that a share belongs to: verified, or
+// not probed, or not yet.
+func (p *placement) established() bool {
+	switch p.state() {
+	case route.StateUp, route.StateUnchecked:
+		return true
+	case route.StatePending:
+		return p.active.serving
+	default:
+		return false
+	}
 }
 
 // cold reports whether a backend that comes from the state begins cold.
@@ -66,10 +82,7 @@ func cold(s route.State) bool {
 // take what a cold one does not.
 func (en *entry) otherServes(p *placement) bool {
 	for _, other := range en.placements {
-		if other == p || !other.in || other.warm.on() {
-			continue
-		}
-		if s := other.state(); s == route.StateUp || s == route.StateUnchecked {
+		if other != p && other.in && !other.warm.on() && other.established() {
 			return true
 		}
 	}
@@ -100,6 +113,15 @@ func (en *entry) tickWarmup(now time.Time) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// share is the part of its weight that it gets now and when it gets all, with a space
+// before it; "" unless its slow start decides.
+func (p *placement) share(h *route.BackendHealth) string {
+	if h.Warmup == nil || !p.warms() {
+		return ""
+	}
+	return fmt.Sprintf(" with %.0f %% of its weight, all of it at %s (slowStart)", h.Warmup.Percent, clock(h.Warmup.EndsAt))
 }
 
 // warms reports whether its slow start decides its weight: never where it is the only

@@ -79,6 +79,9 @@ func TestSlowStartFollowsWhatIsCold(t *testing.T) {
 		r.wantWarmup("b", true)
 		r.must("http_api", "b", maintenance)
 		r.must("http_api", "b", ready)
+		if h := r.health("http_api", "b"); h.State != route.StatePending || h.Warmup != nil {
+			t.Errorf("after maintenance: %s, %+v", h.State, h.Warmup)
+		}
 		r.at(time.Since(r.start) + 2*time.Second)
 		r.wantWarmup("b", true)
 		b := two()

@@ -93,3 +93,89 @@ func TestSlowStartOnlyBesideWarmOnes(t *testing.T) {
 		r.wantShares("web", "a:100 b:100") // panic
 	})
 }
+
+// TestSlowStartNotByAChangeOfTheCheck: turning checks on or off gives nobody another share.
+// One that was just readmitted goes on warming up.
+func TestSlowStartNotByAChangeOfTheCheck(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		off := func(b *route.Backend) { b.Check = nil }
+		trio(r, ejecting(), slow(time.Minute, 10), off)
+		apply := func(edit ...func(*route.Backend)) {
+			var list []route.Backend
+			for i := range 3 {
+				list = append(list, backend(fmt.Sprintf("b%d", i), fmt.Sprintf("10.0.0.%d", i+1), append(edit, slow(time.Minute, 10))...))
+			}
+			r.apply(r.setOf(ejecting(), list...))
+		}
+		r.at(2 * time.Minute)
+		r.wantShares("http_api", "b0:100 b1:100 b2:100")
+		apply()
+		r.wantState("http_api", "b0", route.StatePending, route.InUnchecked)
+		r.wantShares("http_api", "b0:100 b1:100 b2:100")
+		r.at(122 * time.Second)
+		r.wantState("http_api", "b0", route.StateUp, "")
+		r.wantShares("http_api", "b0:100 b1:100 b2:100")
+		r.requests("b0", 503, 503, 503)
+		r.at(152 * time.Second)
+		r.request("b0", 200)
+		r.at(158 * time.Second)
+		r.wantShares("http_api", "b0:1000 b1:10000 b2:10000")
+		apply(off)
+		r.wantState("http_api", "b0", route.StateUnchecked, route.InUnchecked)
+		r.wantShares("http_api", "b0:1000 b1:10000 b2:10000")
+		r.net.set("10.0.0.1:80", blackhole)
+		apply()
+		r.at(160 * time.Second)
+		r.wantState("http_api", "b0", route.StatePending, route.InUnchecked)
+		r.wantShares("http_api", "b0:1300 b1:10000 b2:10000")
+		r.net.set("10.0.0.1:80", accept)
+	})
+}
+
+// TestSlowStartNotOfOneThatServed before its first verdict, by healthCheck.initial=up, when its
+// check is turned off.
+func TestSlowStartNotOfOneThatServed(t *testing.T) {
+	cooling(t, unchanged, []route.Backend{backend("a", "10.0.0.1")}, func(r *rig, apply func(...route.Backend)) {
+		a := backend("a", "10.0.0.1")
+		r.net.set("10.0.0.2:80", blackhole)
+		apply(a, backend("b", "10.0.0.2", checked(func(c *route.Check) { c.Initial = route.InitialUp })))
+		r.wantState("http_api", "b", route.StatePending, route.InInitialUp)
+		apply(a, backend("b", "10.0.0.2", func(b *route.Backend) { b.Check = nil }))
+		r.wantState("http_api", "b", route.StateUnchecked, route.InUnchecked)
+		r.wantShares("http_api", "a:100 b:100")
+	})
+}
+
+// TestSlowStartOfUnprobed: one that traffic took out, or an operator, comes back cold though
+// no probe says so, and says it. So does one that was down when its check was turned off.
+func TestSlowStartOfUnprobed(t *testing.T) {
+	off := func(b *route.Backend) { b.Check = nil }
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		trio(r, ejecting(), slow(20*time.Second, 10), off)
+		r.at(time.Minute)
+		r.requests("b0", 503, 503, 503)
+		r.at(92 * time.Second)
+		r.wantState("http_api", "b0", route.StateTrial, route.InTrial)
+		r.request("b0", 200)
+		r.wantState("http_api", "b0", route.StateUnchecked, route.InUnchecked)
+		r.wantShares("http_api", "b0:1000 b1:10000 b2:10000")
+		want := "In rotation with 10 % of its weight, all of it at 00:01:52 UTC (slowStart); it is not probed (healthCheck=false), so it counts as healthy."
+		if h := r.health("http_api", "b0"); h.Explain != want || h.EffectiveWeight != 10 {
+			t.Errorf("weight %d, %s\nwant %s", h.EffectiveWeight, h.Explain, want)
+		}
+		r.at(113 * time.Second)
+		r.wantShares("http_api", "b0:100 b1:100 b2:100")
+		r.must("http_api", "b1", maintenance)
+		r.must("http_api", "b1", ready)
+		r.wantShares("http_api", "b0:10000 b1:1000 b2:10000")
+	})
+	two := []route.Backend{backend("a", "10.0.0.1"), backend("b", "10.0.0.2")}
+	cooling(t, unchanged, two, func(r *rig, apply func(...route.Backend)) {
+		r.net.set("10.0.0.2:80", refuse)
+		r.probe1("b")
+		r.wantState("http_api", "b", route.StateDown, "")
+		apply(backend("a", "10.0.0.1"), backend("b", "10.0.0.2", off))
+		r.wantState("http_api", "b", route.StateUnchecked, route.InUnchecked)
+		r.wantShares("http_api", "a:10000 b:1000")
+	})
+}
