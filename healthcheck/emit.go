@@ -124,7 +124,7 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	if from != to {
 		p.shown, p.since = to, now
 		p.counters.Transitions++
-		t.Debug = to == route.StateLeaving || to == route.StatePending || to == route.StateUnchecked
+		t.Debug = to == route.StateLeaving || to == route.StatePending || to == route.StateUnchecked && !comesUp(from)
 		if to == route.StateDown || to == route.StateEjected || to == route.StateMaintenance {
 			n.down(p.current, p.entry.entrypoint.Options.OnDown)
 		}
@@ -146,6 +146,12 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	p.replaced = route.Admin{}
 	n.transition = t
 	e.notify(n)
+}
+
+// comesUp reports whether a backend that leaves a state to be unchecked comes up by it, as
+// one that is probed does when it gets to be up.
+func comesUp(from route.State) bool {
+	return from == route.StateDown || from == route.StateGated || from == route.StatePending
 }
 
 // notify queues a notice. Nothing is told after the stop (race rule R16).
@@ -294,7 +300,7 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "backend readmitted"
 	case t.To == string(route.StateDown), t.To == string(route.StateGated):
 		return zerolog.WarnLevel, "backend down"
-	case t.To == string(route.StateUp):
+	case t.To == string(route.StateUp), t.To == string(route.StateUnchecked) && comesUp(route.State(t.From)):
 		return zerolog.InfoLevel, "backend up"
 	}
 	return zerolog.DebugLevel, "backend " + t.To

@@ -1,6 +1,7 @@
 package healthcheck
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -163,6 +164,47 @@ func TestOutageIsToldOnce(t *testing.T) {
 			}
 		}
 		if got, want := strings.Join(told, ", "), "3m0s http_api/ down>down, 6m0s http_api/ down>ok"; got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+	})
+}
+
+// TestLogLinesOfUnprobed: a backend that is not probed never is "up", and its way back is a
+// line at INFO all the same: Docker's word, its restart, traffic, a check that is turned off.
+func TestLogLinesOfUnprobed(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		r.engine.cfg.Log = r.engine.cfg.Log.Level(zerolog.InfoLevel)
+		two := []route.Backend{backend("b1", "10.0.0.1"), backend("b2", "10.0.0.2")}
+		two[0].Check, two[1].Check = nil, nil
+		word := func(p route.ProviderState) {
+			two[0].Provider = p
+			r.apply(r.setOf(ejecting(), two...))
+		}
+		up := func(from, cause string) *regexp.Regexp {
+			return line("info", "b1", from, "unchecked", cause, "", `\d+/\d+`, "true", "backend up")
+		}
+		word(route.ProviderStarting)
+		r.run()
+		r.expect(time.Minute, "the start")
+		word(route.ProviderPresent)
+		r.expect(2*time.Minute, "healthy for the first time", up("pending", "provider"))
+		word(route.ProviderUnhealthy)
+		r.expect(3*time.Minute, "unhealthy", line("warn", "b1", "unchecked", "gated", "provider", "docker_unhealthy", `\d+/\d+`, "false", "backend down"))
+		word(route.ProviderPresent)
+		r.expect(4*time.Minute, "healthy again", up("gated", "provider"))
+		word(route.ProviderLeaving)
+		word(route.ProviderPresent)
+		r.expect(5*time.Minute, "a signal that it ignored")
+		c := *backend("b1", "10.0.0.1").Check
+		two[0].Check = &c
+		word(route.ProviderPresent)
+		r.expect(6*time.Minute, "its check is on", line("warn", "b1", "pending", "down", "probe", "connection_refused", "1/1", "false", "backend down"))
+		two[0].Check = nil
+		word(route.ProviderPresent)
+		r.expect(7*time.Minute, "its check is off", up("down", "config"))
+		want := "[1m0s http_api/b1 pending>unchecked 2m0s http_api/b1 unchecked>gated 3m0s http_api/b1 gated>unchecked " +
+			"5m0s http_api/b1 pending>down 6m0s http_api/b1 down>unchecked]"
+		if got := fmt.Sprint(r.seen.loud(r.start)); got != want {
 			t.Errorf("told %s, want %s", got, want)
 		}
 	})

@@ -73,12 +73,18 @@ func classify(t *route.Transition) (event string, level Level) {
 	switch from := route.State(t.From); {
 	case from == route.StateDraining, from == route.StateMaintenance:
 		return EventReady, Info
-	case route.State(t.To) != route.StateUp:
+	case !well(t.To):
 		return "", Info
 	case from == route.StateEjected, from == route.StateTrial:
 		return EventReadmitted, Info
 	}
 	return EventUp, Info
+}
+
+// well reports whether a state is that of a backend that nothing is wrong with: one that is
+// not probed is unchecked, and never up.
+func well(state string) bool {
+	return state == string(route.StateUp) || state == string(route.StateUnchecked)
 }
 
 // causeRestore is the cause of transitions by orders that the router read at its start.
@@ -131,7 +137,7 @@ func sentence(event string, t *route.Transition) string {
 	if by := order(t); by != "" {
 		s.WriteString(" " + by)
 	}
-	if event == EventReady && t.To != string(route.StateUp) {
+	if event == EventReady && !well(t.To) {
 		s.WriteString(", and its state is " + t.To)
 	}
 	if t.Message != "" && t.Actor == "" {

@@ -146,8 +146,7 @@ func (s *Sender) news(event string, t *route.Transition) bool {
 			s.bad[where] = true
 		}
 	case EventUp:
-		start := t.From == string(route.StatePending) || t.From == string(route.StateUnchecked)
-		if start && !s.bad[where] {
+		if starts(t.From) && !s.bad[where] {
 			return false
 		}
 		delete(s.bad, where)
@@ -155,6 +154,17 @@ func (s *Sender) news(event string, t *route.Transition) bool {
 		delete(s.bad, where)
 	}
 	return true
+}
+
+// starts reports whether a backend that comes up from a state may be at its start. One with
+// dockerHealth=require is gated then.
+func starts(from string) bool {
+	switch route.State(from) {
+	case route.StatePending, route.StateUnchecked, route.StateGated:
+		return true
+	default:
+		return false
+	}
 }
 
 // take hands out the oldest notice.

@@ -214,6 +214,13 @@ func TestWorthANotice(t *testing.T) {
 	up.InRotation, up.Message = true, "200"
 	back := transition("ejected", "up")
 	back.InRotation, back.Message = true, ""
+	unprobed := func(from string) route.Transition {
+		tr := transition(from, "unchecked")
+		tr.InRotation, tr.Message = true, ""
+		return tr
+	}
+	unchecked := ordered("maintenance", "unchecked")
+	unchecked.InRotation = true
 	dead := ofEntrypoint("ok", "down")
 	dead.Down, dead.Message = route.ReasonAllUnhealthy, "clients get 503 (all_unhealthy): no backend is verified"
 	fromPanic, again := dead, dead
@@ -242,12 +249,17 @@ func TestWorthANotice(t *testing.T) {
 		{transition("down", "down"), "", "", ""},
 		{up, EventUp, Info, "http_api: api-1 (172.20.0.2:80) is up again: 200."},
 		{transition("up", "ejected"), EventEjected, Warn, "http_api: api-1 (172.20.0.2:80) was ejected: no answer within 2s; it gets no requests."},
+		{unprobed("gated"), EventUp, Info, "http_api: api-1 (172.20.0.2:80) is up again."},
+		{unprobed("down"), EventUp, Info, "http_api: api-1 (172.20.0.2:80) is up again."},
+		{unprobed("ejected"), EventReadmitted, Info, "http_api: api-1 (172.20.0.2:80) was readmitted."},
+		{unprobed("trial"), EventReadmitted, Info, "http_api: api-1 (172.20.0.2:80) was readmitted."},
 		{transition("ejected", "trial"), "", "", ""},
 		{transition("trial", "ejected"), EventEjected, Warn, "http_api: api-1 (172.20.0.2:80) was ejected: no answer within 2s; it gets no requests."},
 		{back, EventReadmitted, Info, "http_api: api-1 (172.20.0.2:80) was readmitted."},
 		{ordered("up", "draining"), EventDrain, Info, "http_api: api-1 (172.20.0.2:80) is drained by ops (new kernel)."},
 		{ordered("draining", "maintenance"), EventMaintenance, Info, "http_api: api-1 (172.20.0.2:80) is in maintenance by ops (new kernel)."},
 		{ordered("maintenance", "up"), EventReady, Info, "http_api: api-1 (172.20.0.2:80) is ready again by ops (new kernel)."},
+		{unchecked, EventReady, Info, "http_api: api-1 (172.20.0.2:80) is ready again by ops (new kernel)."},
 		{ordered("maintenance", "pending"), EventReady, Info, "http_api: api-1 (172.20.0.2:80) is ready again by ops (new kernel), and its state is pending; it gets no requests."},
 		{debug, "", "", ""},
 		{transition("up", "leaving"), "", "", ""},
@@ -305,6 +317,39 @@ func TestLevelAndStart(t *testing.T) {
 		p.stop()
 		q.stop()
 	})
+}
+
+// TestTheWayBackOfEach: what was told to be bad is told to be well again, whatever it is
+// called then, and what only starts is not: a container that Docker's word held back
+// (dockerHealth=require), or one that is not probed.
+func TestTheWayBackOfEach(t *testing.T) {
+	for _, c := range []struct{ steps, want string }{
+		{"gated>up", ""},
+		{"gated>unchecked", ""},
+		{"gated>pending pending>up", ""},
+		{"pending>unchecked", ""},
+		{"up>gated gated>up up>gated gated>up", "down up down up"},
+		{"unchecked>gated gated>unchecked pending>unchecked", "down up"},
+		{"unchecked>gated pending>unchecked", "down up"}, // it was started anew
+		{"unchecked>ejected ejected>trial trial>unchecked pending>unchecked", "ejected readmitted"},
+		{"unchecked>ejected ejected>unchecked", "ejected readmitted"},
+		{"unchecked>ejected ejected>gated gated>unchecked", "ejected down up"},
+		{"down>unchecked", "up"}, // its check was turned off
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &receiver{}
+			p := start(t, r, nil)
+			for _, step := range strings.Fields(c.steps) {
+				from, to, _ := strings.Cut(step, ">")
+				p.Transition(transition(from, to))
+			}
+			synctest.Wait()
+			if got := events(t, r); got != c.want {
+				t.Errorf("%s: told %q, want %q", c.steps, got, c.want)
+			}
+			p.stop()
+		})
+	}
 }
 
 func events(t *testing.T, r *receiver) string {
