@@ -34,15 +34,13 @@ type fault struct {
 	slow    bool // the response is a failure for its latency alone
 }
 
-// faultOf is what an outcome that failed saw.
+// faultOf is what an outcome that failed saw. The status of a response that broke off is
+// not what was wrong with it.
 func faultOf(r *route.Passive, o *route.Outcome) fault {
-	f := fault{status: o.Status, latency: o.Latency}
 	if o.Transport {
-		f.kind = o.Kind
-		return f
+		return fault{kind: o.Kind, latency: o.Latency}
 	}
-	f.slow = !r.Status.Contains(o.Status)
-	return f
+	return fault{status: o.Status, latency: o.Latency, slow: !r.Status.Contains(o.Status)}
 }
 
 // passive is the passive layer of one placement (health.md, "Passive layer"). Its steps

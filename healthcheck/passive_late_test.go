@@ -1,6 +1,7 @@
 package healthcheck
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,5 +44,15 @@ func TestBrokenOffResponses(t *testing.T) {
 		if s.phase != tt.phase || s.fails != tt.fails {
 			t.Errorf("%s: %s with %d failures, want %s with %d", tt.name, s.phase, s.fails, tt.phase, tt.fails)
 		}
+	}
+}
+
+// TestBrokenOffResponseIsNotItsStatus: what is said of it is that it broke off, not that
+// its status is a failure.
+func TestBrokenOffResponseIsNotItsStatus(t *testing.T) {
+	rules := route.DefaultPassive()
+	f := faultOf(&rules, &route.Outcome{Status: 200, Transport: true, Kind: route.KindHTTPError, Late: true})
+	if got := f.hint("LOG"); f.status != 0 || f.slow || !strings.Contains(got, "without a whole answer: LOG") {
+		t.Errorf("%+v: %s", f, got)
 	}
 }
