@@ -55,19 +55,33 @@ func (p *Proxy) relay(c *call, res *response) error {
 	if err := p.copyBody(x.Response, res, c); err != nil {
 		p.cfg.Log.Debug().Str(route.FieldEntrypoint, x.Route.Entrypoint.ID).AnErr(route.FieldCause, err).Msg("response cut short")
 		x.Response.Abort()
-		var short *cutBody
-		if errors.As(err, &short) && x.Context.Err() == nil && !errors.Is(context.Cause(c.ctx), errRetired) {
-			return short.err
-		}
-		if x.Context.Err() != nil {
-			x.Reason = route.ReasonClientGone
-		}
-		return nil
+		return cutShort(c, err)
 	}
 	if res.trailers != nil {
 		if h := res.trailers(); h != nil {
 			x.Response.Trailers(exchange.Only{All: h, Keep: x.ResponseTrailer(res.header)})
 		}
+	}
+	return nil
+}
+
+// cutShort judges a response that ended early: it returns what went wrong with the
+// backend's side, or nil. A client that spoils its request body, or leaves the backend
+// waiting for it, ends the response, too.
+func cutShort(c *call, err error) error {
+	x, cause := c.x, context.Cause(c.ctx)
+	waits := c.body.awaited() // asked first: a read that ends in between has noted its error
+	client := c.body.failure()
+	var short *cutBody
+	switch {
+	case client != nil:
+		x.Reason = clientReason(client)
+	case x.Context.Err() != nil:
+		x.Reason = route.ReasonClientGone
+	case waits && errors.Is(cause, errBodyIdle):
+		x.Reason = route.ReasonClientTimeout
+	case errors.As(err, &short) && !errors.Is(cause, errRetired):
+		return short.err
 	}
 	return nil
 }
