@@ -61,11 +61,10 @@ func (p *Proxy) setForwarding(x *exchange.Exchange) {
 		proto = "https"
 	}
 	f.append("X-Forwarded-For", peer.String())
-	f.keep("X-Forwarded-Host", x.Authority)
-	f.keep("X-Forwarded-Proto", proto)
-	f.keep("X-Forwarded-Port", forwardedPort(x.Authority, x.Secure))
+	host, kept := f.keep("X-Forwarded-Host", x.Authority), f.keep("X-Forwarded-Proto", proto)
+	f.keep("X-Forwarded-Port", forwardedPort(host, kept))
 	x.SetHeader("X-Real-Ip", x.Client.String())
-	f.append("Forwarded", "for="+forwardedNode(peer)+";host=\""+x.Authority+"\";proto="+proto)
+	f.setForwarded(peer, host, kept, proto)
 	if f.trusted {
 		x.Prefix = x.Header.Get("X-Forwarded-Prefix")
 	} else {
@@ -79,10 +78,15 @@ type forwarding struct {
 	trusted bool
 }
 
-func (f forwarding) keep(name, own string) {
-	if !f.trusted || f.x.Header.Get(name) == "" {
-		f.x.SetHeader(name, own)
+// keep returns what the client asked for: our own word, or the first one that a trusted
+// proxy says.
+func (f forwarding) keep(name, own string) string {
+	if said := f.x.Header.Get(name); f.trusted && said != "" {
+		first, _, _ := strings.Cut(said, ",")
+		return strings.TrimSpace(first)
 	}
+	f.x.SetHeader(name, own)
+	return own
 }
 
 func (f forwarding) append(name, own string) {
@@ -92,12 +96,31 @@ func (f forwarding) append(name, own string) {
 	f.x.SetHeader(name, own)
 }
 
-// forwardedPort is the port that the client asked for.
-func forwardedPort(authority string, secure bool) string {
-	if i := strings.LastIndexByte(authority, ':'); i >= 0 && i > strings.LastIndexByte(authority, ']') && i+1 < len(authority) {
-		return authority[i+1:]
+// setForwarded adds our hop to a Forwarded that a trusted proxy sent. One that speaks
+// X-Forwarded alone began none, so the element that begins it says the same as those
+// fields, as far as its grammar has room for it.
+func (f forwarding) setForwarded(peer netip.Addr, host, kept, proto string) {
+	node := peer
+	if !f.trusted || f.x.Header.List("Forwarded") != "" {
+		host = f.x.Authority
+	} else {
+		node = f.x.Client
+		if exchange.IsToken(kept) {
+			proto = kept
+		}
+		if strings.ContainsAny(host, `"\`) {
+			host = f.x.Authority
+		}
 	}
-	if secure {
+	f.append("Forwarded", "for="+forwardedNode(node)+";host=\""+host+"\";proto="+proto)
+}
+
+// forwardedPort is the port that the client asked for.
+func forwardedPort(host, proto string) string {
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && i > strings.LastIndexByte(host, ']') && i+1 < len(host) {
+		return host[i+1:]
+	}
+	if strings.EqualFold(proto, "https") || strings.EqualFold(proto, "wss") {
 		return "443"
 	}
 	return "80"

@@ -59,6 +59,34 @@ func TestForwardingHeaders(t *testing.T) {
 			},
 		},
 		{
+			name: "trusted TLS proxy", peer: "10.0.0.1:1", trusted: "10.0.0.0/8", host: "app.test", client: "203.0.113.7",
+			fields: []string{"X-Forwarded-For", "203.0.113.7", "X-Forwarded-Proto", "https"},
+			want: map[string]string{
+				"X-Forwarded-Proto": "https", "X-Forwarded-Port": "443", "X-Forwarded-Host": "app.test",
+				"Forwarded": `for=203.0.113.7;host="app.test";proto=https`,
+			},
+		},
+		{
+			name: "trusted proxy of secure WebSockets on IPv6", peer: "10.0.0.1:1", trusted: "10.0.0.0/8", host: "inner.test:8080", client: "2001:db8::9",
+			fields: []string{"X-Forwarded-For", "2001:db8::9", "X-Forwarded-Proto", "wss, http", "X-Forwarded-Host", "app.test"},
+			want: map[string]string{
+				"X-Forwarded-Proto": "wss, http", "X-Forwarded-Port": "443", "X-Forwarded-Host": "app.test",
+				"Forwarded": `for="[2001:db8::9]";host="app.test";proto=wss`,
+			},
+		},
+		{
+			name: "trusted proxy with a host and port of its own", peer: "10.0.0.1:1", trusted: "10.0.0.0/8", host: "app.test", client: "10.0.0.1",
+			fields: []string{"X-Forwarded-Host", "app.test:8443, inner.test"},
+			want: map[string]string{
+				"X-Forwarded-Proto": "http", "X-Forwarded-Port": "8443", "Forwarded": `for=10.0.0.1;host="app.test:8443";proto=http`,
+			},
+		},
+		{
+			name: "trusted proxy with words that do not fit into Forwarded", peer: "10.0.0.1:1", trusted: "10.0.0.0/8", host: "app.test", client: "10.0.0.1",
+			fields: []string{"X-Forwarded-Host", `a";for="1.2.3.4`, "X-Forwarded-Proto", "https;for=1.2.3.4"},
+			want:   map[string]string{"X-Forwarded-Port": "80", "Forwarded": `for=10.0.0.1;host="app.test";proto=http`},
+		},
+		{
 			name: "trusted chain with a spoofed beginning", peer: "10.0.0.1:1", trusted: "10.0.0.0/8", host: "app.test", client: "198.51.100.7",
 			fields: []string{"X-Forwarded-For", "1.2.3.4, 198.51.100.7", "X-Forwarded-For", "10.0.0.2"},
 			want:   map[string]string{"X-Forwarded-For": "1.2.3.4, 198.51.100.7, 10.0.0.2, 10.0.0.1", "X-Real-Ip": "198.51.100.7", "X-Forwarded-Proto": "http"},
