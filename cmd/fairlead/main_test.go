@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,6 +29,7 @@ type process struct {
 	cmd         *exec.Cmd
 	http, admin string
 	log         strings.Builder // complete when done was received from
+	stderr      io.Closer       // our end of it
 	done        chan int
 }
 
@@ -59,6 +61,7 @@ func launch(t *testing.T, cmd *exec.Cmd, backend string, more ...string) *proces
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.stderr = log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

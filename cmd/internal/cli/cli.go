@@ -31,8 +31,10 @@ const (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Env      []string         // NAME=value, as os.Environ gives it
-	Hangup   <-chan os.Signal // nil: none come
+	Env      []string // NAME=value, as os.Environ gives it
+	// Lasting makes the process outlive its terminal and the readers of its output, for
+	// serve alone; it returns the hangups. nil: none come.
+	Lasting func() <-chan os.Signal
 }
 
 // program is one run.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -75,6 +76,10 @@ func (p *program) serve(ctx context.Context, source config.Source) error {
 	if err != nil {
 		return err
 	}
+	var hangups <-chan os.Signal
+	if p.Lasting != nil {
+		hangups = p.Lasting()
+	}
 	logs := app.NewLogs(p.Err, loaded.Config.Log, terminal(p.Err), p.style(p.Err).colour)
 	log := logs.For("app")
 	for _, warning := range loaded.Warnings {
@@ -83,7 +88,7 @@ func (p *program) serve(ctx context.Context, source config.Source) error {
 	a, err := app.New(app.Config{
 		Settings: loaded.Config, Shown: loaded.Settings(), File: loaded.File, Version: buildVersion(), Logs: logs,
 		ContainerID: p.lookup("FAIRLEAD_CONTAINER_ID"), Env: p.Env,
-		Out: p.Out, Hangup: p.Hangup,
+		Out: p.Out, Hangup: hangups,
 	})
 	if err != nil {
 		return notStarted(err, source)
