@@ -106,7 +106,8 @@ func (q *request) transitionsOf(events []event) []transition {
 			Cause: words(e.t.Cause), Message: e.t.Message, InRotation: e.t.InRotation, Same: e.t.From == e.t.To,
 			Actor: e.t.Actor, Words: e.t.Reason,
 		}
-		if list[i].To.Level == levelCalm || list[i].Actor != "" {
+		outAnyway := e.t.Layer == "admin" && route.State(e.t.To).Faulty()
+		if list[i].To.Level == levelCalm || list[i].Actor != "" && !outAnyway {
 			list[i].Message = "" // that a probe passed says the state already, and so do those who gave an order
 		}
 	}

@@ -203,7 +203,7 @@ func (p *placement) transition(from, to route.State, what change, cause string, 
 		t.Message += instead(&p.replaced, &p.admin)
 	case p.admin.State == route.AdminReady && (cause == causeOperator || cause == causeTimer && ended):
 		t.Layer, t.Actor, t.Reason = layerAdmin, p.admin.Actor, p.admin.Reason
-		t.Kind, t.Message = route.KindNone, p.readyMessage(cause)
+		t.Kind, t.Message = p.readyCause(to, cause)
 	}
 	return t
 }
@@ -290,6 +290,8 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "backend drain"
 	case t.To == string(route.StateMaintenance):
 		return zerolog.InfoLevel, "backend maintenance"
+	case t.Layer == layerAdmin && route.State(t.To).Faulty(): // nothing else tells the fault
+		return zerolog.WarnLevel, "backend ready"
 	case t.Layer == layerAdmin:
 		return zerolog.InfoLevel, "backend ready"
 	case t.To == string(route.StateEjected):

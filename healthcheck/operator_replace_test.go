@@ -75,3 +75,54 @@ func (r *rig) wantMessage(backend, want string) {
 		r.t.Errorf("the last transition of %s says %q, want %q", backend, got, want)
 	}
 }
+
+// TestReadyButOut: an order that ends while a fault keeps the backend out is told with the
+// fault, and as gravely; whose order it was stays said.
+func TestReadyButOut(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		fault   func(r *rig, b *route.Backend)
+		order   route.Order
+		kind    route.Kind
+		message string
+		last    string
+	}{
+		{"down", func(r *rig, _ *route.Backend) { r.net.set("10.0.0.1:80", refuse) }, drain,
+			route.KindConnectionRefused, "connection refused", "draining>down admin operator eva done"},
+		{"down, at its time", func(r *rig, _ *route.Backend) { r.net.set("10.0.0.1:80", refuse) },
+			route.Order{Action: route.OrderDrain, Actor: "ops", For: 20 * time.Second}, route.KindConnectionRefused,
+			"connection refused; the drain that ops ordered was to end now", "draining>down admin timer  the drain that ops ordered was to end now"},
+		{"ejected", func(r *rig, _ *route.Backend) { r.requests("b0", 503, 503, 503) }, maintenance,
+			route.KindEjectedFailures, "3 requests in a row failed; last: answered 503", "maintenance>ejected admin operator eva done"},
+		{"gated", func(_ *rig, b *route.Backend) { b.Provider = route.ProviderUnhealthy }, drain,
+			route.KindDockerUnhealthy, "Docker's HEALTHCHECK says unhealthy", "draining>gated admin operator eva done"},
+	} {
+		bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+			e := ejecting()
+			list := []route.Backend{backend("b0", "10.0.0.1"), backend("b1", "10.0.0.2")}
+			r.net.set("10.0.0.1:80", accept)
+			r.net.set("10.0.0.2:80", accept)
+			r.run()
+			r.apply(r.setOf(e, list...))
+			r.at(2 * time.Second)
+			c.fault(r, &list[0])
+			r.must("http_api", "b0", c.order)
+			r.apply(r.setOf(e, list...))
+			r.at(15 * time.Second)
+			if c.order.For == 0 {
+				r.must("http_api", "b0", ready)
+			}
+			r.at(25 * time.Second)
+			r.wantLast("b0", c.last)
+			r.wantMessage("b0", c.message)
+			h := r.health("http_api", "b0")
+			if got := h.History[len(h.History)-1].Kind; got != c.kind {
+				t.Errorf("%s: the kind is %s, want %s", c.name, got, c.kind)
+			}
+			r.stop()
+			if l := r.lifeOf("b0"); !strings.HasPrefix(l[len(l)-1], `"level":"warn"`) || !strings.HasSuffix(l[len(l)-1], "backend ready") {
+				t.Errorf("%s: %s", c.name, l[len(l)-1])
+			}
+		})
+	}
+}

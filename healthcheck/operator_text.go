@@ -47,12 +47,21 @@ func (p *placement) adminCause() (route.Kind, string) {
 	return kind, text
 }
 
-// readyMessage is the message of a transition by which the operator's word ends.
-func (p *placement) readyMessage(cause string) string {
-	if cause == causeTimer {
-		return p.admin.Reason
+// readyCause is the kind and the message of a transition by which the operator's word ends:
+// the fault that keeps the backend out now, if there is one.
+func (p *placement) readyCause(to route.State, cause string) (route.Kind, string) {
+	text := p.admin.Reason
+	if cause != causeTimer {
+		text = "ready again by " + who(&p.admin) + because(&p.admin)
 	}
-	return "ready again by " + who(&p.admin) + because(&p.admin)
+	if !to.Faulty() {
+		return route.KindNone, text
+	}
+	kind, fault := p.cause(to)
+	if p.admin.Actor != "" {
+		return kind, fault // the transition's actor and reason are the operator's words
+	}
+	return kind, fault + "; " + text
 }
 
 // moment writes a time, with its day when that is not the day of another.

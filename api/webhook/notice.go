@@ -59,20 +59,19 @@ func classify(t *route.Transition) (event string, level Level) {
 	case t.From == t.To && !replaced(t):
 		return "", Info
 	}
-	switch route.State(t.To) {
-	case route.StateDown, route.StateGated:
-		return EventDown, Warn
-	case route.StateEjected:
-		return EventEjected, Warn
-	case route.StateDraining:
+	switch from, to := route.State(t.From), route.State(t.To); {
+	case to == route.StateDraining:
 		return EventDrain, Info
-	case route.StateMaintenance:
+	case to == route.StateMaintenance:
 		return EventMaintenance, Info
-	case route.StateTrial, route.StateLeaving, route.StatePending, route.StateUnchecked, route.StateUp:
-	}
-	switch from := route.State(t.From); {
+	case readyButOut(t):
+		return EventReady, Warn // nothing else tells the fault
 	case from == route.StateDraining, from == route.StateMaintenance:
 		return EventReady, Info
+	case to == route.StateEjected:
+		return EventEjected, Warn
+	case to.Faulty():
+		return EventDown, Warn
 	case !well(t.To):
 		return "", Info
 	case from == route.StateEjected, from == route.StateTrial:
@@ -85,6 +84,12 @@ func classify(t *route.Transition) (event string, level Level) {
 // not probed is unchecked, and never up.
 func well(state string) bool {
 	return state == string(route.StateUp) || state == string(route.StateUnchecked)
+}
+
+// readyButOut reports whether an order is over, and a fault keeps the backend out.
+func readyButOut(t *route.Transition) bool {
+	from := route.State(t.From)
+	return (from == route.StateDraining || from == route.StateMaintenance) && route.State(t.To).Faulty()
 }
 
 // causeRestore is the cause of transitions by orders that the router read at its start.
@@ -140,13 +145,13 @@ func sentence(event string, t *route.Transition) string {
 	if event == EventReady && !well(t.To) {
 		s.WriteString(", and its state is " + t.To)
 	}
-	if t.Message != "" && t.Actor == "" {
+	if t.Message != "" && (t.Actor == "" || readyButOut(t)) {
 		s.WriteString(": " + strings.TrimRight(t.Message, "."))
 	}
 	if t.Backend != "" && !t.InRotation && event != EventDrain && event != EventMaintenance {
 		s.WriteString("; it gets no requests")
 	}
-	if t.Backend != "" && t.InRotation && (event == EventDown || event == EventEjected) {
+	if t.Backend != "" && t.InRotation && (event == EventDown || event == EventEjected || readyButOut(t)) {
 		s.WriteString("; it still gets requests, because nothing better is left")
 	}
 	s.WriteString(".")

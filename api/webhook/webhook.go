@@ -140,17 +140,17 @@ func (s *Sender) add(w waiting) (overflows bool) {
 // start. It remembers what is bad. The caller holds the lock.
 func (s *Sender) news(event string, t *route.Transition) bool {
 	where := place(t)
-	switch event {
-	case EventDown, EventEjected:
+	switch {
+	case event == EventDown, event == EventEjected, readyButOut(t):
 		if len(s.bad) < maxBad {
 			s.bad[where] = true
 		}
-	case EventUp:
+	case event == EventUp:
 		if starts(t.From) && !s.bad[where] {
 			return false
 		}
 		delete(s.bad, where)
-	case EventReadmitted:
+	case event == EventReadmitted:
 		delete(s.bad, where)
 	}
 	return true

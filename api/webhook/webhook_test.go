@@ -206,6 +206,14 @@ func TestWorthANotice(t *testing.T) {
 		tr.Cause, tr.Layer, tr.Actor, tr.Reason, tr.Message, tr.InRotation = "operator", "admin", "ops", "new kernel", "drained by ops", to == "up"
 		return tr
 	}
+	still := func(from, to string) route.Transition { // the order is over, the fault is not
+		tr := ordered(from, to)
+		tr.Message = "no answer within 2s"
+		return tr
+	}
+	ended := still("draining", "down")
+	ended.Cause, ended.Actor, ended.Reason = "timer", "", "the drain that ops ordered was to end now"
+	ended.Message, ended.InRotation = ended.Message+"; "+ended.Reason, true
 	debug := transition("up", "leaving")
 	debug.Debug = true
 	serving := transition("up", "down")
@@ -245,7 +253,10 @@ func TestWorthANotice(t *testing.T) {
 		{bare, EventDown, Warn, "http_api: 172.20.0.2:80 is down: no answer within 2s; it gets no requests."},
 		{serving, EventDown, Warn, "http_api: api-1 (172.20.0.2:80) is down: no answer within 2s; it still gets requests, because nothing better is left."},
 		{transition("up", "gated"), EventDown, Warn, "http_api: api-1 (172.20.0.2:80) is down: no answer within 2s; it gets no requests."},
-		{ordered("draining", "down"), EventDown, Warn, "http_api: api-1 (172.20.0.2:80) is down by ops (new kernel); it gets no requests."},
+		{still("draining", "down"), EventReady, Warn, "http_api: api-1 (172.20.0.2:80) is ready again by ops (new kernel), and its state is down: no answer within 2s; it gets no requests."},
+		{still("maintenance", "ejected"), EventReady, Warn, "http_api: api-1 (172.20.0.2:80) is ready again by ops (new kernel), and its state is ejected: no answer within 2s; it gets no requests."},
+		{still("draining", "gated"), EventReady, Warn, "http_api: api-1 (172.20.0.2:80) is ready again by ops (new kernel), and its state is gated: no answer within 2s; it gets no requests."},
+		{ended, EventReady, Warn, "http_api: api-1 (172.20.0.2:80) is ready again, and its state is down: no answer within 2s; the drain that ops ordered was to end now; it still gets requests, because nothing better is left."},
 		{transition("down", "down"), "", "", ""},
 		{up, EventUp, Info, "http_api: api-1 (172.20.0.2:80) is up again: 200."},
 		{transition("up", "ejected"), EventEjected, Warn, "http_api: api-1 (172.20.0.2:80) was ejected: no answer within 2s; it gets no requests."},
@@ -303,15 +314,16 @@ func TestLevelAndStart(t *testing.T) {
 		restarted.Backend, restarted.Address = "ffffffffffff", "172.20.0.9:80" // the container's name is the same
 		for _, one := range []route.Transition{
 			transition("pending", "up"), transition("up", "down"), restarted, restarted, transition("up", "ejected"), transition("trial", "up"), transition("pending", "up"),
+			transition("draining", "down"), restarted, transition("draining", "up"), transition("pending", "up"),
 		} {
 			p.Transition(one)
 			q.Transition(one)
 		}
 		synctest.Wait()
-		if got := events(t, both); got != "down up ejected readmitted" {
+		if got := events(t, both); got != "down up ejected readmitted ready up ready" {
 			t.Errorf("info: %s", got)
 		}
-		if got := events(t, grave); got != "down ejected" {
+		if got := events(t, grave); got != "down ejected ready" {
 			t.Errorf("warn: %s", got)
 		}
 		p.stop()

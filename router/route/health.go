@@ -23,6 +23,10 @@ const (
 	StateUp          State = "up"
 )
 
+// Faulty reports whether a backend in the state is out for what its probes, its traffic or
+// Docker say of it.
+func (s State) Faulty() bool { return s == StateDown || s == StateGated || s == StateEjected }
+
 // Kind classifies a failure of a probe or of a contact with a backend (json.md).
 type Kind string
 
