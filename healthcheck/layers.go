@@ -21,6 +21,7 @@ func (s *applyStep) settle(p *placement) {
 // tickLayers moves what time alone moves: ejections, orders, slow starts, breakers.
 // An entry that changed is published once, whatever the number of its layers that moved.
 func (e *Engine) tickLayers(now time.Time) {
+	e.endOrders(now)
 	e.forgetOrders(now)
 	for _, en := range e.entries {
 		if !en.timed() {

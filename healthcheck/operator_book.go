@@ -92,8 +92,19 @@ func (e *Engine) enters(p *placement) (shown route.State, cause string) {
 	return shown, causeOperator
 }
 
-// forgetOrders drops the orders whose time is over and those that are bound to nothing
-// any more: a static backend that was removed, a container that is gone for an hour.
+// endOrders drops the orders whose time is over. Only a tick does: what follows from the
+// end of an order, and that it is told, is the tick's.
+func (e *Engine) endOrders(now time.Time) {
+	for key, o := range e.book.orders {
+		if !o.admin.ExpiresAt.IsZero() && !now.Before(o.admin.ExpiresAt) {
+			delete(e.book.orders, key)
+			e.book.tell()
+		}
+	}
+}
+
+// forgetOrders drops the orders that are bound to nothing any more: a static backend that
+// was removed, a container that is gone for an hour.
 func (e *Engine) forgetOrders(now time.Time) {
 	for key, o := range e.book.orders {
 		if e.outlived(key, o, now) {
@@ -105,8 +116,6 @@ func (e *Engine) forgetOrders(now time.Time) {
 
 func (e *Engine) outlived(key orderKey, o *order, now time.Time) bool {
 	switch {
-	case !o.admin.ExpiresAt.IsZero() && !now.Before(o.admin.ExpiresAt):
-		return true
 	case o.admin.State == route.AdminReady && e.book.orders[service(key.entrypoint)] == nil:
 		return true
 	case e.matches(key):

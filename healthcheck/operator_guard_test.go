@@ -1,6 +1,7 @@
 package healthcheck
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,40 @@ func TestOrderThatEndsSaysSo(t *testing.T) {
 		r.at(62 * time.Second)
 		if got := r.engine.Orders(); len(got) != 0 {
 			t.Errorf("left are %+v", got)
+		}
+	})
+}
+
+// TestOrderEndsAmidApplies: new settings between the end of an order and the tick neither
+// hide that end nor let a verdict from before the order serve.
+func TestOrderEndsAmidApplies(t *testing.T) {
+	bubble(t, Config{}, func(r *rig) {
+		r.net.set("10.0.0.1:80", accept)
+		r.net.set("10.0.0.2:80", accept)
+		a, b := backend("a", "10.0.0.1"), backend("b", "10.0.0.2")
+		r.apply(r.set("http_a", a, b))
+		r.run()
+		r.at(5200 * time.Millisecond)
+		r.must("http_a", "b", route.Order{Action: route.OrderMaintenance, Actor: "ops", For: time.Minute})
+		r.net.set("10.0.0.2:80", refuse)
+		r.at(65300 * time.Millisecond)
+		for range 3 {
+			b.Weight--
+			r.apply(r.set("http_a", a, b))
+			r.wantServing("http_a", "a")
+			r.wantState("http_a", "b", route.StateMaintenance, route.OutMaintenance)
+		}
+		r.at(66900 * time.Millisecond)
+		r.wantServing("http_a", "a")
+		var got []string
+		for _, tr := range r.health("http_a", "b").History[1:] {
+			got = append(got, fmt.Sprintf("%s %s>%s %s", tr.At.Sub(r.start), tr.From, tr.To, tr.Cause))
+		}
+		if want := "5.2s up>maintenance operator, 1m6s maintenance>pending timer, 1m6s pending>down probe"; strings.Join(got, ", ") != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+		if len(r.engine.Orders()) != 0 {
+			t.Error("it is in the book still")
 		}
 	})
 }
