@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"fairlead/router/route"
 )
@@ -186,20 +187,32 @@ func certificateNames(cert *x509.Certificate) string {
 	if cert == nil || len(cert.DNSNames) == 0 {
 		return ""
 	}
-	return " but for " + strings.Join(cert.DNSNames[:min(len(cert.DNSNames), most)], ", ")
+	var names []string
+	for _, name := range cert.DNSNames[:min(len(cert.DNSNames), most)] {
+		names = append(names, legible(name, maxShownName))
+	}
+	return " but for " + legible(strings.Join(names, ", "), maxShownText)
 }
 
-// plain is an error's text, in one line and of bounded length.
-func plain(err error) string {
-	const most = 200
-	text := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, err.Error())
+// How many bytes are shown of what others wrote: of a text, and of a name in one.
+const (
+	maxShownText = 200
+	maxShownName = 64
+)
+
+// plain is an error's text, which may quote the other side.
+func plain(err error) string { return legible(err.Error(), maxShownText) }
+
+// legible is a text that is not ours: on one line, printable, of bounded length.
+func legible(text string, most int) string {
+	end := ""
 	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
+		text, end = text[:most], "..."
 	}
-	return text
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(text, "")) + end
 }

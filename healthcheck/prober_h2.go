@@ -253,7 +253,7 @@ func (a *h2Answer) takeFields(frame *http2.MetaHeadersFrame) error {
 		a.status = status
 	}
 	for _, field := range frame.RegularFields() {
-		a.names = append(a.names, field.Name)
+		a.names = append(a.names, legible(field.Name, maxShownName))
 		switch field.Name {
 		case "content-type":
 			a.contentType = field.Value

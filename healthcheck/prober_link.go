@@ -136,6 +136,9 @@ func (l *links) configFor(s *Spec, protocols ...string) (*tls.Config, *misfit) {
 	return l.config(s, protocols...)
 }
 
+// maxDNSName is how long the name of a host may be (RFC 1035, section 2.3.4).
+const maxDNSName = 253
+
 // certificateOf is what the backend showed, also where it was not accepted.
 func certificateOf(conn *tls.Conn, err error) *route.ProbeCertificate {
 	state := conn.ConnectionState()
@@ -149,10 +152,13 @@ func certificateOf(conn *tls.Conn, err error) *route.ProbeCertificate {
 	}
 	leaf := shown[0]
 	c := &route.ProbeCertificate{
-		Subject: leaf.Subject.String(), Issuer: leaf.Issuer.String(), Names: leaf.DNSNames,
+		Subject: legible(leaf.Subject.String(), maxShownText), Issuer: legible(leaf.Issuer.String(), maxShownText),
 		NotBefore: leaf.NotBefore, NotAfter: leaf.NotAfter, Protocol: state.NegotiatedProtocol,
 	}
-	for _, ip := range leaf.IPAddresses {
+	for _, name := range leaf.DNSNames[:min(len(leaf.DNSNames), maxShown)] {
+		c.Names = append(c.Names, legible(name, maxDNSName))
+	}
+	for _, ip := range leaf.IPAddresses[:min(len(leaf.IPAddresses), maxShown-len(c.Names))] {
 		c.Names = append(c.Names, ip.String())
 	}
 	if state.Version != 0 {

@@ -83,12 +83,16 @@ var framing = map[string]bool{
 	"sec-websocket-key": true, "sec-websocket-version": true, "sec-websocket-extensions": true, "sec-websocket-accept": true,
 }
 
+// maxShownPath is how much of a path is shown: all that a label may hold. A redirect may
+// lead to a longer one.
+const maxShownPath = 2048
+
 // show notes the request in an exchange: no value of a header or a query.
 func (q *request) show(x *route.ProbeExchange) {
 	if x == nil {
 		return
 	}
-	x.RequestLine = q.method + " " + redactQuery(q.path) + " HTTP/1.1"
+	x.RequestLine = q.method + " " + legible(redactQuery(q.path), maxShownPath) + " HTTP/1.1"
 	x.RequestHeaders = nil
 	fields, err := q.fields()
 	if err != nil {

@@ -67,7 +67,7 @@ func (h *head) has(name, token string) bool {
 	return false
 }
 
-// maxShown is how many names of fields an exchange lists.
+// maxShown is how many names of fields an exchange lists, and of a certificate.
 const maxShown = 100
 
 // show notes the head in an exchange: no value of a field, and of the reason phrase
@@ -80,7 +80,7 @@ func (h *head) show(x *route.ProbeExchange) {
 	x.ResponseHeaders = nil
 	for _, f := range h.fields[:min(len(h.fields), maxShown)] {
 		if httpguts.ValidHeaderFieldName(f.name) {
-			x.ResponseHeaders = append(x.ResponseHeaders, f.name)
+			x.ResponseHeaders = append(x.ResponseHeaders, legible(f.name, maxShownName))
 		}
 	}
 }
