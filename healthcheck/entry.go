@@ -29,6 +29,7 @@ type entry struct {
 	since      time.Time
 	panicSince time.Time
 	served     bool // some backend was in rotation once
+	ordered    bool // an order took out the last one in rotation
 	outage     bool // told to be down, and not yet that it is no more
 	history    []route.Transition
 	rev        uint64 // of the last change

@@ -2,6 +2,7 @@ package healthcheck
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlead/router/route"
@@ -110,6 +111,12 @@ func (en *entry) holding() string {
 	return ""
 }
 
+// keptAside goes on about an entrypoint whose containers left beside some that an order
+// keeps out.
+func (en *entry) keptAside() string {
+	return en.others() + en.holding() + ". The command fairlead ready " + en.id + " --all brings back what orders keep out."
+}
+
 // outcome is why nothing serves and what clients get, for transitions.
 func (en *entry) outcome() string {
 	get := en.get()
@@ -143,10 +150,16 @@ func (en *entry) downExplain() (lead, text string) {
 	case route.ReasonAllDraining, route.ReasonAllMaintenance:
 		return lead, en.takenOut()
 	case route.ReasonRetained:
+		if len(en.placements) > 0 {
+			return lead, "every container that may serve has stopped" + en.keptAside()
+		}
 		return lead, "every container has stopped; the route is kept until " + clock(en.entrypoint.RetainedUntil) + " in case one returns."
 	case route.ReasonNoBackends:
 		return lead, "no container can be sent to" + en.absent() + "."
 	case route.ReasonLeaving:
+		if slices.ContainsFunc(en.placements, func(p *placement) bool { return !p.leaving() }) {
+			return lead, "every container that may serve is stopping" + en.keptAside()
+		}
 		return lead, "every container is stopping" + en.holding() + "."
 	case route.ReasonDockerUnhealthy:
 		return lead, "Docker's HEALTHCHECK says unhealthy" + en.others() + "." + en.dockerAdvice()

@@ -33,6 +33,9 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 		e.warmUp(p, now)
 		e.watch(p, d.panic && p.in)
 	}
+	if serves := en.counts.inRotation > 0; serves || en.serves() {
+		en.ordered = !serves && cause == causeOperator
+	}
 	s := en.summarize(&d)
 	en.served = en.served || en.counts.inRotation > 0
 	if en.served && en.counts.total == 0 && s.reason == route.ReasonInitializing {
@@ -47,6 +50,9 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 	en.publishRetry(now)
 	e.touch(en)
 }
+
+// serves reports whether somebody is in the published rotation.
+func (en *entry) serves() bool { return en.rotation != nil && len(en.rotation.Members) > 0 }
 
 // closed is the decision of an entrypoint that fails closed: nobody serves.
 func closed(n int) decision {

@@ -1,6 +1,10 @@
 package healthcheck
 
-import "fairlead/router/route"
+import (
+	"slices"
+
+	"fairlead/router/route"
+)
 
 // tally counts an entrypoint's placements.
 type tally struct {
@@ -86,10 +90,30 @@ type summary struct {
 // backends, however well they are.
 func (en *entry) summarize(d *decision) summary {
 	s := summarize(en.entrypoint, d, &en.counts)
-	if en.counts.inRotation > 0 && s.reason == route.ReasonNone && en.broken() {
-		return summary{state: route.EntrypointDown, reason: route.ReasonCircuitOpen}
+	switch s.reason {
+	case route.ReasonNone:
+		if en.counts.inRotation > 0 && en.broken() {
+			return summary{state: route.EntrypointDown, reason: route.ReasonCircuitOpen}
+		}
+	case route.ReasonAllDraining, route.ReasonAllMaintenance:
+		if !en.ordered {
+			s.reason = en.emptied(s.reason)
+		}
+	default:
 	}
 	return s
+}
+
+// emptied is why nobody serves beside backends that orders keep out, where no order took
+// out the last one: it left, and its successor is worth waiting for (labels.md, holdFor).
+func (en *entry) emptied(otherwise route.Reason) route.Reason {
+	switch {
+	case slices.ContainsFunc(en.placements, (*placement).leaving):
+		return route.ReasonLeaving
+	case slices.ContainsFunc(en.entrypoint.Absent, func(a route.Absence) bool { return a.Why == route.AbsentRetained }):
+		return route.ReasonRetained
+	}
+	return otherwise
 }
 
 // summarize computes an entrypoint's state from its rotation and its counts.
