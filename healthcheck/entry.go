@@ -141,6 +141,9 @@ const (
 func (c *check) class() class {
 	down := true
 	for _, p := range c.users {
+		if p.unprobed() {
+			continue
+		}
 		if p.active.undecided() || p.active.confirming() {
 			return classUrgent
 		}
@@ -157,15 +160,18 @@ func (c *check) class() class {
 
 // share is the part of the budgets that a probe of the check takes.
 func (c *check) share(cl class) share {
-	up := slices.ContainsFunc(c.users, func(p *placement) bool { return p.active.status == route.StateUp })
+	up := slices.ContainsFunc(c.users, func(p *placement) bool { return p.active.status == route.StateUp && !p.unprobed() })
 	return share{host: c.target.Host, down: cl == classDown, unproven: !up}
 }
 
 // pace is the wait between launches in the check's present condition, and its name.
 func (c *check) pace(tick time.Duration) (time.Duration, string) {
 	t := &c.key.timing
-	pending, confirming, down := false, false, true
+	pending, confirming, down := false, false, c.wanted()
 	for _, p := range c.users {
+		if p.unprobed() {
+			continue // it awaits no verdict
+		}
 		pending = pending || p.active.undecided()
 		confirming = confirming || p.active.confirming()
 		down = down && p.active.status == route.StateDown
