@@ -16,6 +16,7 @@ var (
 	errWentDown       = errors.New("the backend went down and onDown=close ends its tunnels")
 	errRetired        = errors.New("the backend left and its drain is over")
 	errBodyIdle       = errors.New("no byte of the response body for too long")
+	errStopped        = errors.New("the router stops and shutdownTimeout is over")
 )
 
 // call is one request on its way to one backend. Its watch ends it when nothing

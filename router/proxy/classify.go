@@ -45,6 +45,8 @@ func failed(c *call, err error) *failure {
 	client, cause := c.body.failure(), context.Cause(c.ctx)
 	var dial *dialError
 	switch {
+	case errors.Is(cause, errStopped): // it may end what the client sends, too
+		f.reason, f.ours = route.ReasonBackendClosed, true
 	case client != nil: // it also ends the client's context
 		f.reason, f.ours = clientReason(client), true
 	case c.x.Context.Err() != nil:

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"fairlead/router"
@@ -207,6 +209,12 @@ func (p *Proxy) deliver(f *delivery, c *call, a *admission, res *response) {
 		target.Load.Traffic.NoteCut()
 		x.Route.Cell.Traffic.NoteCut()
 		x.Reason = route.ReasonBackendClosed
+		if errors.Is(err, errRetired) || errors.Is(err, errStopped) {
+			return // cut by us
+		}
+		if errors.Is(context.Cause(c.ctx), errBodyIdle) {
+			x.Reason = route.ReasonBackendTimeout
+		}
 		broke := route.Outcome{Placement: target, Kind: bodyKind(c, err), Transport: true, Status: res.status}
 		p.report(broke)
 		a.brokeOff(broke, time.Now())

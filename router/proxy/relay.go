@@ -39,7 +39,7 @@ type tunnelEnd struct {
 }
 
 // relay passes a response on as it comes. It returns what went wrong with the
-// backend's side of it, or nil.
+// backend's side of it, or why we cut it, or nil.
 func (p *Proxy) relay(c *call, res *response) error {
 	defer func() { _ = res.body.Close() }()
 	x := c.x
@@ -66,21 +66,25 @@ func (p *Proxy) relay(c *call, res *response) error {
 }
 
 // cutShort judges a response that ended early: it returns what went wrong with the
-// backend's side, or nil. A client that spoils its request body, or leaves the backend
-// waiting for it, ends the response, too.
+// backend's side, or why we cut it, or nil. A client that spoils its request body, or
+// leaves the backend waiting for it, ends the response, too.
 func cutShort(c *call, err error) error {
 	x, cause := c.x, context.Cause(c.ctx)
 	waits := c.body.awaited() // asked first: a read that ends in between has noted its error
 	client := c.body.failure()
 	var short *cutBody
 	switch {
+	case errors.Is(cause, errStopped): // first: it may end what the client sends, too
+		return errStopped
 	case client != nil:
 		x.Reason = clientReason(client)
 	case x.Context.Err() != nil:
 		x.Reason = route.ReasonClientGone
 	case waits && errors.Is(cause, errBodyIdle):
 		x.Reason = route.ReasonClientTimeout
-	case errors.As(err, &short) && !errors.Is(cause, errRetired):
+	case errors.As(err, &short) && errors.Is(cause, errRetired):
+		return errRetired
+	case errors.As(err, &short):
 		return short.err
 	}
 	return nil

@@ -32,7 +32,8 @@ type Drainer interface {
 // ShutdownTimeout outlive it, with an error. When the listener fails it shuts down in
 // the same way and returns why. It may be called for several listeners.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
-	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
+	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	cut := func() { end(errStopped) }
 	defer cut()
 	server := p.newServer(requests)
 	served := make(chan error, 1)
@@ -46,7 +47,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 		stopAccepting(l)
 		accepting.Wait() // all that was accepted is known now
 	}
-	err := p.shutDown(ending, server)
+	err := p.shutDown(ending, server, cut)
 	cut() // the calls to all upstreams end with it
 	accepting.Wait()
 	if left := p.lastWait(ctx, server); err == nil {
@@ -88,8 +89,9 @@ func stopAccepting(l net.Listener) {
 }
 
 // shutDown ends a front within ctx: connections without a request first, then
-// requests in flight, tunnels within half of the time.
-func (p *Proxy) shutDown(ctx context.Context, server *server) error {
+// requests in flight, tunnels within half of the time. Then it cuts: who has no answer
+// yet gets one in the moment before its connection is closed.
+func (p *Proxy) shutDown(ctx context.Context, server *server, cut func()) error {
 	limit := p.cfg.Timeouts.ShutdownTimeout
 	tunnels := time.AfterFunc(limit/2, server.tunnels.closeAll)
 	defer tunnels.Stop()
@@ -104,6 +106,10 @@ func (p *Proxy) shutDown(ctx context.Context, server *server) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	cut()
+	moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit/32)
+	defer cancel()
+	_ = server.Shutdown(moment)
 	_ = server.Close()
 	server.tunnels.closeAll()
 	return fmt.Errorf("requests were still in flight after shutdownTimeout (%v) and were cut; to give them longer raise it together with the container's stop_grace_period", limit)
