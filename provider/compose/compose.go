@@ -80,32 +80,30 @@ func IsCompose(text []byte) bool {
 // an InvalidError; mistakes in labels are diagnostics of the snapshot.
 func (r *Reader) Collect(ctx context.Context) (route.Snapshot, error) {
 	var all []service
-	missing := map[string]bool{}
+	missing := map[string]variable{}
 	for _, files := range r.cfg.Projects {
-		unset := map[string]bool{}
-		project, err := r.load(ctx, files, unset)
+		project, err := r.load(ctx, files, missing)
 		if err != nil {
 			return route.Snapshot{}, err
 		}
-		maps.Copy(missing, unset)
 		all = append(all, services(project)...)
 	}
 	s := r.snapshot(all)
-	for _, name := range slices.Sorted(keysOf(missing)) {
-		s.Global = append(s.Global, route.Diagnose("W133", "set "+name+" in the environment or in .env, or give a default: ${"+name+":-value}",
-			"the variable %s is not set: compose puts nothing in its place", name))
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		s.Global = append(s.Global, unset(name, missing[name]))
 	}
 	return s, nil
 }
 
-// load reads one project: interpolation, extends, include, label files, every profile.
-func (r *Reader) load(ctx context.Context, files []string, missing map[string]bool) (*types.Project, error) {
+// load reads one project and adds the variables that are missing: interpolation, extends, include, label files, every profile.
+func (r *Reader) load(ctx context.Context, files []string, missing map[string]variable) (*types.Project, error) {
 	for _, f := range files {
 		if _, err := os.Stat(f); err != nil {
 			return nil, err
 		}
 	}
 	var mu sync.Mutex
+	looked := map[string]bool{} // for in vain
 	options, err := cli.NewProjectOptions(files,
 		cli.WithWorkingDirectory(filepath.Dir(files[0])), cli.WithEnv(r.cfg.Env), cli.WithDotEnv,
 		cli.WithDefaultProfiles("*"), cli.WithoutEnvironmentResolution, cli.WithResolvedPaths(true),
@@ -118,7 +116,7 @@ func (r *Reader) load(ctx context.Context, files []string, missing map[string]bo
 				value, ok := lookup(name)
 				if !ok {
 					mu.Lock()
-					missing[name] = true
+					looked[name] = true
 					mu.Unlock()
 				}
 				return value, ok
@@ -131,8 +129,15 @@ func (r *Reader) load(ctx context.Context, files []string, missing map[string]bo
 	if err != nil {
 		return nil, r.invalid(files, err)
 	}
-	wanted := labelVariables(files)
-	maps.DeleteFunc(missing, func(name string, _ bool) bool { return !wanted[name] })
+	for name, v := range labelVariables(files) {
+		switch {
+		case !looked[name]:
+		case v.braced:
+			missing[name] = v
+		default:
+			missing[v.label] = v // once, however many pieces it fell into
+		}
+	}
 	return project, nil
 }
 
@@ -152,9 +157,19 @@ func (r *Reader) invalid(files []string, err error) error {
 	return &InvalidError{Files: strings.Join(files, ", "), Err: r.redacted(err)}
 }
 
-// redacted makes one line of an error's text, and not a long one: it may quote the file.
+// quoted is where the texts of errors show what stands in the file, rather than its place.
+var quoted = regexp.MustCompile("`[^`]*`|(parsing|escape any \\$ with another \\$\\.|invalid (syntax|value|boolean|duration|number):?) .*")
+
+// redacted makes one line of an error's text, and not a long one, without values: any of
+// them may be a secret.
 func (r *Reader) redacted(err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
+	text = quoted.ReplaceAllStringFunc(text, func(found string) string {
+		if place := quoted.FindStringSubmatch(found)[1]; place != "" {
+			return place
+		}
+		return "the value"
+	})
 	const most = 300
 	if len(text) > most {
 		text = text[:most] + "..."
