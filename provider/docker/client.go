@@ -286,7 +286,9 @@ func convertInspect(c container.InspectResponse) inspected {
 			in.Exposed = append(in.Exposed, string(port))
 		}
 		for name, n := range c.NetworkSettings.Networks {
-			in.Networks[name] = convertEndpoint(n)
+			if !strings.HasPrefix(in.NetworkMode, "container:") { // Podman shows those of the one it shares
+				in.Networks[name] = convertEndpoint(n)
+			}
 		}
 	}
 	slices.Sort(in.Exposed)

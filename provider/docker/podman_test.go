@@ -66,6 +66,27 @@ func TestLifeOfAPodmanContainer(t *testing.T) {
 	})
 }
 
+// A container that shares another one's network, as every member of a pod does, shows that
+// one's addresses as its own: nobody has taken them from anybody.
+func TestPodmanMembersShareAnAddress(t *testing.T) {
+	onWire(t, enginetest.Podman, func(e *enginetest.Engine) {
+		e.Run(enginetest.Container{Name: "infra"})
+	}, func(w *wire) {
+		for _, name := range []string{"app", "api"} {
+			c := own(name)
+			c.NetworkMode = "container:" + enginetest.HexID("container infra")
+			w.e.Run(c)
+		}
+		at := "=" + w.e.Address("infra", "bridge") + ":80(present)"
+		w.after(quietTime + removalWait)
+		for range 10 {
+			w.is("http_app", "app"+at)
+			w.is("http_api", "api"+at)
+			w.after(15 * time.Second)
+		}
+	})
+}
+
 // HEALTHCHECKs make an event for each run, whose word is not in the action, and without
 // systemd never leave "starting".
 func TestHealthOfPodmanContainers(t *testing.T) {

@@ -99,6 +99,11 @@ func (e *Engine) inspectJSON(ref string) any {
 		return nil
 	}
 	nets := c.networksJSON()
+	if owner, ok := strings.CutPrefix(c.NetworkMode, "container:"); ok && e.style == Podman {
+		if o := e.find(owner); o != nil { // Docker says none
+			nets = o.networksJSON()
+		}
+	}
 	if c.hidden > 0 {
 		c.hidden--
 		for _, n := range nets {
