@@ -247,8 +247,10 @@ func TestProtectionFailsClosed(t *testing.T) {
 		`rate_limit: {average: 5}`:                              "E113 config.rate_limit.average",
 		`in_flight_req: 5`:                                      "E113 config.in_flight_req",
 		`redirect: unauthorized`:                                "E113 config.redirect",
-		`auth: null`:                                            "",
-		`ip_allow_list: []`:                                     "",
+		`auth: null`:                                            "E104 config.auth.basic", // its lines are commented out
+		`forward_auth: `:                                        "E104 config.forward_auth.address",
+		`ip_allow_list: []`:                                     "E104 config.ip_allow_list",
+		`ip_allow_list: null`:                                   "E104 config.ip_allow_list",
 	} {
 		c := contentsOf(t, "entrypoints: [{name: a, backends: [{address: h, port: 80}], config: {hostnames: [a.example.com], "+config+"}}]")
 		f, got := c.entrypoints[0].FailClosed, ""
@@ -262,9 +264,11 @@ func TestProtectionFailsClosed(t *testing.T) {
 			t.Errorf("%s: no diagnostic says why: %+v", config, c.entrypoints[0].Diagnostics)
 		}
 	}
-	c := contentsOf(t, "entrypoints: [{name: a, config: {hostnames: [a.example.com], match_client_ip: [nonsense]}}]")
-	if m := c.entrypoints[0].Match; !m.ClientNobody {
-		t.Errorf("match_client_ip without a valid entry: %+v", m)
+	for _, list := range []string{"[nonsense]", "[]", "null"} {
+		c := contentsOf(t, "entrypoints: [{name: a, config: {hostnames: [a.example.com], match_client_ip: "+list+"}}]")
+		if m := c.entrypoints[0].Match; !m.ClientNobody {
+			t.Errorf("match_client_ip: %s: %+v", list, m)
+		}
 	}
 }
 

@@ -172,7 +172,8 @@ func at(path, message string) string {
 	return path + ": " + message
 }
 
-// into decodes a node into a value that can be set. Null leaves it as it is.
+// into decodes a node into a value that can be set. Null leaves it as it is; field makes
+// it empty where that is another thing than a key that is not there.
 func (d *decoder) into(n ast.Node, v reflect.Value, path string, depth int) {
 	if d.nodes++; d.tooLarge {
 		return
@@ -252,6 +253,14 @@ func (d *decoder) field(kv *ast.MappingValueNode, v reflect.Value, path string, 
 	target := v.Field(index)
 	target.SetZero()
 	d.into(kv.Value, target, join(path, name), depth+1)
+	if target.IsZero() && v.Type().Field(index).Tag.Get("null") == "empty" {
+		switch target.Kind() {
+		case reflect.Slice:
+			target.Set(reflect.MakeSlice(target.Type(), 0, 0))
+		default:
+			target.Set(reflect.New(target.Type().Elem()))
+		}
+	}
 }
 
 func isNull(n ast.Node) bool {

@@ -35,7 +35,8 @@ type backendTLS struct {
 	ClientCert         *string `key:"client_cert"`
 }
 
-// settings are the config of an entrypoint, under Sōzune's names.
+// settings are the config of an entrypoint, under Sōzune's names. A key that restricts
+// who may come in closes the route when nothing stands behind it (null:"empty").
 type settings struct {
 	Hostnames         []string          `key:"hostnames"`
 	Path              *pathRule         `key:"path"`
@@ -43,7 +44,7 @@ type settings struct {
 	Priority          *int              `key:"priority"`
 	MatchHeaders      []pair            `key:"match_headers"`
 	MatchQuery        []pair            `key:"match_query"`
-	MatchClientIP     []string          `key:"match_client_ip"`
+	MatchClientIP     []string          `key:"match_client_ip" null:"empty"`
 	TLS               bool              `key:"tls"`
 	StripPrefix       bool              `key:"strip_prefix"`
 	AddPrefix         *string           `key:"add_prefix"`
@@ -53,8 +54,8 @@ type settings struct {
 	RedirectScheme    *string           `key:"redirect_scheme"`
 	RedirectTemplate  *string           `key:"redirect_template"`
 	WWWAuthenticate   *string           `key:"www_authenticate"`
-	Auth              *auth             `key:"auth"`
-	ForwardAuth       *forwardAuth      `key:"forward_auth"`
+	Auth              *auth             `key:"auth" null:"empty"`
+	ForwardAuth       *forwardAuth      `key:"forward_auth" null:"empty"`
 	Headers           []header          `key:"headers"`
 	BackendTimeout    *int              `key:"backend_timeout"` // seconds
 	HealthCheck       *healthCheck      `key:"health_check"`
@@ -67,7 +68,7 @@ type settings struct {
 	Queue             *queue            `key:"queue"`
 	RateLimit         *rateLimit        `key:"rate_limit"`
 	InFlightReq       *int              `key:"in_flight_req"`
-	IPAllowList       []string          `key:"ip_allow_list"`
+	IPAllowList       []string          `key:"ip_allow_list" null:"empty"`
 	Compress          bool              `key:"compress"`
 	ErrorPages        map[string]string `key:"error_pages"`
 	Panic             *string           `key:"panic"`

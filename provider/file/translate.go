@@ -77,6 +77,13 @@ func joined[T string | textOrNumber](t *translation, label string, values []T) {
 	t.put(label, t.keyOf(label), strings.Join(texts, ","))
 }
 
+// guarding is put for a list that is there, also when it is empty: then nobody is on it.
+func (t *translation) guarding(label string, values []string) {
+	if values != nil {
+		t.put(label, t.keyOf(label), strings.Join(values, ","))
+	}
+}
+
 // translate puts an entry's settings into labels. Conditions on headers and query
 // are not among them: their values may hold what separates entries in a label.
 func translate(base, service string, protocol string, s *settings) *translation {
@@ -112,7 +119,7 @@ func (t *translation) matching(s *settings) {
 		t.put(pathLabel(s.Path.RuleType), "config.path", s.Path.Value)
 	}
 	joined(t, "methods", s.Methods)
-	joined(t, "matchClientIP", s.MatchClientIP)
+	t.guarding("matchClientIP", s.MatchClientIP)
 	maybe(t, "priority", s.Priority)
 	maybe(t, "entrypoint", s.Entrypoint)
 }
@@ -192,7 +199,7 @@ func (t *translation) protecting(s *settings) {
 		maybe(t, "ratelimit.burst", r.Burst)
 	}
 	maybe(t, "inFlightReq", s.InFlightReq)
-	joined(t, "ipAllowList", s.IPAllowList)
+	t.guarding("ipAllowList", s.IPAllowList)
 }
 
 // shown is a key that the user chose, safe to be printed.

@@ -80,6 +80,9 @@ func (s *scope) pathValue(e entry, kind route.PathKind) string {
 		s.add("I001", e.label, show(e.key, e.text), "remove `?`, `#` and what follows; query parameters are matched with "+s.label("matchQuery"),
 			"no request path holds `?` or `#`: the path is cut before it")
 	}
+	if e.text == "" {
+		s.add("I001", e.label, "", "write the path, or remove the label if the whole host is meant", "the path is empty: the route takes the whole host (/)")
+	}
 	if p == "" || p[0] != '/' {
 		p = "/" + p
 	}
@@ -131,7 +134,8 @@ func (s *scope) methods() []string {
 }
 
 // conditions reads a list of `k:v` or bare `k`. canonical brings a key into the
-// form in which it is compared.
+// form in which it is compared. All of them must hold, so that one without a name takes
+// its own route out: leaving it out would open the route wider than it was meant.
 func (s *scope) conditions(name string, canonical func(string) string) []route.KeyValue {
 	e, ok := s.get(name)
 	if !ok {
@@ -141,9 +145,16 @@ func (s *scope) conditions(name string, canonical func(string) string) []route.K
 	for _, text := range splitList(e.text) {
 		k, v, hasValue := strings.Cut(text, ":")
 		kv := route.KeyValue{Key: canonical(strings.TrimSpace(k)), Value: strings.TrimSpace(v), Bare: !hasValue}
-		if kv.Key != "" {
-			out = append(out, kv)
+		if kv.Key == "" {
+			s.bad(e, "a condition has no name", "the route is not served")
+			s.decl.refuse("E109")
+			return nil
 		}
+		out = append(out, kv)
+	}
+	if len(out) == 0 {
+		s.bad(e, "it holds no condition", "the route is not served")
+		s.decl.refuse("E109")
 	}
 	slices.SortFunc(out, func(a, b route.KeyValue) int {
 		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value), rankOf(a.Bare)-rankOf(b.Bare))

@@ -38,6 +38,7 @@ func Parse(cfg Config, c Candidate) Parsed {
 		f.services[id].declare()
 	}
 	f.caseConflicts()
+	f.misnamed()
 	f.doubled(&r)
 	f.judgeStrays(&r)
 	if len(f.services) == 0 {
@@ -141,7 +142,7 @@ func (d *Declaration) refuse(code string) {
 }
 
 // caseConflicts finds services that differ only by case (rule 1). Each stays a
-// service of its own; but when one of them only protects, it was meant for another.
+// service of its own; what only protects is judged by misnamed.
 func (f *found) caseConflicts() {
 	byFold := map[string][]serviceKey{}
 	for _, id := range f.order() {
@@ -165,11 +166,6 @@ func (f *found) oneCase(id serviceKey, all []serviceKey) {
 			continue
 		}
 		others = append(others, o.service)
-		if lone := f.services[o]; lone.decl.FailClosed != nil && lone.decl.Refused == "E002" {
-			s.add("E104", lone.decl.FailClosed.Label, route.Redacted, "write the service name in one case everywhere",
-				"this protects service %s, which has no host, and not %s: the route answers 503", o.service, id.service)
-			s.decl.fail("E104", lone.decl.FailClosed.Label)
-		}
 	}
 	s.add("W103", strings.TrimSuffix(s.prefix, "."), "", "write the service name in one case everywhere",
 		"services %s and %s differ only by case: they are separate services", id.service, strings.Join(others, ", "))
