@@ -69,6 +69,7 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 	if fresh || t.up.single.Load() || ownsConnection(c.x.Header.Get("Authorization")) {
 		rt = t.fresh
 	}
+	c.dialling()
 	res, err := rt.RoundTrip(t.request(c))
 	if err != nil {
 		return nil, err
@@ -222,15 +223,17 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 		o.tries++
 	}
 	at.discarded.Store(false)
-	if at.conn == nil || o.call.up.backend.Scheme == route.SchemeH2C {
-		return
+	if at.conn != nil && o.call.up.backend.Scheme != route.SchemeH2C {
+		at.conn.took(o.call)
+		// A second try goes over a fresh connection: a request that kills its backend
+		// must not be sent once for each pooled one.
+		if info.Reused && (o.tries > 1 || at.conn.unusable(info.IdleTime, !route.Idempotent(o.call.x.Verb))) {
+			at.discarded.Store(o.tries <= 1)
+			_ = info.Conn.Close()
+		}
 	}
-	at.conn.took(o.call)
-	// A second try goes over a fresh connection: a request that kills its backend
-	// must not be sent once for each pooled one.
-	if info.Reused && (o.tries > 1 || at.conn.unusable(info.IdleTime, !route.Idempotent(o.call.x.Verb))) {
-		at.discarded.Store(o.tries <= 1)
-		_ = info.Conn.Close()
+	if o.tries <= 1 && !at.discarded.Load() { // of a second try the time runs already
+		o.call.sending()
 	}
 }
 

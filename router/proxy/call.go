@@ -20,8 +20,8 @@ var (
 )
 
 // call is one request on its way to one backend. Its watch ends it when nothing
-// moves: before the response head after backendTimeout without progress of the
-// request body, after it when the response body idles. It outlives the exchange in
+// moves: between a connection and the response head after backendTimeout without
+// progress of the request body, after the head when the response body idles. It outlives the exchange in
 // goroutines of the backend's adapter, so these look at the exchange only through
 // inform.
 type call struct {
@@ -40,6 +40,8 @@ type call struct {
 	tunnel atomic.Bool
 	// streams is set for requests whose body need not end before the response begins.
 	streams bool
+	// headLimit is how long the response head may take once there is a connection.
+	headLimit time.Duration
 
 	mu    sync.Mutex // guards the watch
 	timer *time.Timer
@@ -50,6 +52,7 @@ type call struct {
 
 // contact is what is known of the connection that a call uses.
 type contact struct {
+	got      bool // there is one, and it is used
 	conn     *conn
 	before   int64         // bytes written on it for earlier requests
 	making   time.Duration // 0 when it was there already
@@ -61,11 +64,8 @@ type contact struct {
 }
 
 func newCall(u *upstream, x *exchange.Exchange, headLimit time.Duration, b *body) *call {
-	c := &call{up: u, x: x, body: b, limit: headLimit, cause: errBackendTimeout, streams: isGRPC(x)}
+	c := &call{up: u, x: x, body: b, headLimit: headLimit, streams: isGRPC(x)}
 	c.ctx, c.cancel = context.WithCancelCause(x.Context)
-	if headLimit > 0 {
-		c.timer = time.AfterFunc(headLimit, c.expire)
-	}
 	return c
 }
 
@@ -104,6 +104,19 @@ func (c *call) progress() {
 	if !c.ended && c.limit > 0 {
 		c.timer.Reset(c.limit)
 	}
+}
+
+// dialling turns the watch off until there is a connection: nothing is sent yet, and the
+// time for that is dialTimeout.
+func (c *call) dialling() {
+	c.conn.got = false
+	c.watch(0, nil)
+}
+
+// sending begins the watch for the response head.
+func (c *call) sending() {
+	c.conn.got = true
+	c.watch(c.headLimit, errBackendTimeout)
 }
 
 // headReceived turns the watch from the head to the body.

@@ -32,15 +32,28 @@ func TestWatchOfACall(t *testing.T) {
 		after time.Duration // from the begin to the end; 0: within an hour nothing ends it
 		cause error
 	}{
-		{"no head", 30 * time.Second, func(*call, func(time.Duration)) {}, 30 * time.Second, errBackendTimeout},
-		{"no limit", 0, func(*call, func(time.Duration)) {}, 0, nil},
+		{"no connection", 30 * time.Second, func(*call, func(time.Duration)) {}, 0, nil},
+		{"no head", 30 * time.Second, func(c *call, sleep func(time.Duration)) {
+			sleep(29 * time.Second)
+			c.sending()
+		}, 59 * time.Second, errBackendTimeout},
+		{"a second connection", 30 * time.Second, func(c *call, sleep func(time.Duration)) {
+			c.sending()
+			sleep(29 * time.Second)
+			c.dialling()
+			sleep(29 * time.Second)
+			c.sending()
+		}, 88 * time.Second, errBackendTimeout},
+		{"no limit", 0, func(c *call, _ func(time.Duration)) { c.sending() }, 0, nil},
 		{"a slow upload moves", 30 * time.Second, func(c *call, sleep func(time.Duration)) {
+			c.sending()
 			for range 10 {
 				sleep(29 * time.Second)
 				c.progress()
 			}
 		}, 320 * time.Second, errBackendTimeout},
 		{"a slow body moves", 30 * time.Second, func(c *call, sleep func(time.Duration)) {
+			c.sending()
 			sleep(29 * time.Second)
 			c.headReceived()
 			for range 10 {
@@ -50,6 +63,7 @@ func TestWatchOfACall(t *testing.T) {
 		}, 679 * time.Second, errBodyIdle},
 		{"body idle without a limit for the head", 0, func(c *call, _ func(time.Duration)) { c.headReceived() }, time.Minute, errBodyIdle},
 		{"a tunnel is not watched", 30 * time.Second, func(c *call, _ func(time.Duration)) {
+			c.sending()
 			c.headReceived()
 			c.unwatched()
 			c.progress()

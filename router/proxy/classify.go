@@ -53,8 +53,8 @@ func failed(c *call, err error) *failure {
 		f.reason, f.ours = route.ReasonClientGone, true
 	case errors.Is(cause, errBackendTimeout):
 		f.reason, f.kind = route.ReasonBackendTimeout, route.KindTimeout
-	case errors.Is(cause, errRetired): // cut by us: the backend had the request
-		f.reason, f.kind, f.ours = route.ReasonBackendClosed, route.KindLeaving, true
+	case errors.Is(cause, errRetired): // cut by us; with a connection the backend had the request
+		f.reason, f.kind, f.ours, f.unsent = route.ReasonBackendClosed, route.KindLeaving, true, !c.conn.got
 	case errors.As(err, &dial):
 		f.unsent, f.kind, f.reason = true, dial.kind, dialReason(dial)
 		f.ours = dial.kind == route.KindLocalError || dial.kind == route.KindLeaving

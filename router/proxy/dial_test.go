@@ -149,3 +149,51 @@ func TestBlackHoleAmongAddresses(t *testing.T) {
 		t.Errorf("status %d %v", res.StatusCode, res.Header)
 	}
 }
+
+// swallows is a Dial that never gets an answer from one address.
+func swallows(hole string) func(*Config) {
+	return func(c *Config) {
+		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if address == hole {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+	}
+}
+
+// TestBackendTimeoutIsNotOfTheDial: a backend that does not accept in dialTimeout was sent
+// nothing, so another one is asked, however short backendTimeout is.
+func TestBackendTimeoutIsNotOfTheDial(t *testing.T) {
+	const hole = "127.0.0.1:9"
+	short := func(e *route.Entrypoint) {
+		e.Options.BackendTimeout = 50 * time.Millisecond
+		for i := range e.Backends {
+			e.Backends[i].DialTimeout = 150 * time.Millisecond
+		}
+	}
+	for request, status := range map[string]int{
+		strings.Replace(upgradeRequest, "Upgrade: websocket", "", 1): http.StatusOK, postRequest: http.StatusOK, upgradeRequest: http.StatusSwitchingProtocols,
+	} {
+		r := newRig(t, swallows(hole))
+		entry := r.route("app.test", []string{hole, serveRaw(t, switcher)}, short)
+		r.route("alone.test", []string{hole}, short)
+		r.start()
+		for range 2 { // one of them goes to the hole first
+			if a := <-r.sendRaw(request); a.err != nil || a.res.StatusCode != status {
+				t.Errorf("%q: %+v", request, a)
+			}
+		}
+		if placement(entry, 0).Load.Requests.Load() == 0 {
+			t.Error("the hole was never tried")
+		}
+		for _, o := range r.outcomes.all() {
+			if o.Transport && (o.Kind != route.KindTimeout || o.Placement != placement(entry, 0)) {
+				t.Errorf("outcome %+v", o)
+			}
+		}
+		a := <-r.sendRaw(strings.Replace(request, "app.test", "alone.test", 1))
+		wantReason(t, a.res, 504, route.ReasonConnectTimeout)
+	}
+}

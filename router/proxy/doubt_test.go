@@ -95,6 +95,55 @@ func TestNobodyIsDialledInDoubt(t *testing.T) {
 	}
 }
 
+// TestDoubtIsNotTheBackendsTime: nothing was sent yet, however short backendTimeout is.
+func TestDoubtIsNotTheBackendsTime(t *testing.T) {
+	const limit = 30 * time.Millisecond
+	r := newRig(t)
+	entry := r.route("app.test", []string{serveHTTP(t, func(http.ResponseWriter, *http.Request) {})}, func(e *route.Entrypoint) {
+		e.Backends[0].Container = &route.Container{ID: "c1"}
+		e.Options.BackendTimeout = limit
+	})
+	r.start()
+	r.proxy.Doubt(true)
+	done := r.inBackground("GET", "app.test", "/")
+	eventually(t, "the request needs a connection", func() bool { return placement(entry, 0).Load.InFlight.Load() == 1 })
+	select {
+	case a := <-done:
+		t.Errorf("in doubt: %+v", a)
+		return
+	case <-time.After(5 * limit):
+	}
+	r.proxy.Doubt(false)
+	if a := <-done; a.err != nil || a.res.StatusCode != http.StatusOK {
+		t.Errorf("%+v", a)
+	}
+	for _, o := range r.outcomes.all() {
+		if o.Transport {
+			t.Errorf("the router's doubt is blamed on the backend: %+v", o)
+		}
+	}
+}
+
+// TestDrainEndsWhileARequestWaitsForAConnection: it was never sent, so it goes to another
+// backend whatever its method.
+func TestDrainEndsWhileARequestWaitsForAConnection(t *testing.T) {
+	const hole = "127.0.0.1:9"
+	for request, status := range map[string]int{postRequest: http.StatusOK, upgradeRequest: http.StatusSwitchingProtocols} {
+		r := newRig(t, swallows(hole))
+		entry := r.route("app.test", []string{hole})
+		spare := r.rotateOnly(entry, serveRaw(t, switcher))
+		r.start()
+		done := r.sendRaw(request)
+		old := placement(entry, 0)
+		eventually(t, "the request needs a connection", func() bool { return old.Load.InFlight.Load() == 1 })
+		entry.Cell.Store(route.NewRotation(2, route.TierVerified, []route.Member{{Placement: spare, Weight: 1}}))
+		old.Upstream.Retire(route.Drain{})
+		if a := <-done; a.err != nil || a.res.StatusCode != status {
+			t.Errorf("%q: %+v", request, a)
+		}
+	}
+}
+
 // TestRetiredUpstreamIsNotDialled at all.
 func TestRetiredUpstreamIsNotDialled(t *testing.T) {
 	u := newUpstream(t, Config{Dial: func(context.Context, string, string) (net.Conn, error) {

@@ -56,15 +56,19 @@ func TestSlowRequestBody(t *testing.T) {
 }
 
 func TestBackendTimeout(t *testing.T) {
-	r := newRig(t)
-	entry := r.route("app.test", []string{serveHTTP(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })},
-		func(e *route.Entrypoint) { e.Options.BackendTimeout = 50 * time.Millisecond })
-	r.start()
-	res, _ := r.get("app.test", "/")
-	wantReason(t, res, 504, route.ReasonBackendTimeout)
-	got := r.outcomes.all()
-	if len(got) != 1 || got[0].Kind != route.KindTimeout || !got[0].Transport || got[0].Placement != placement(entry, 0) {
-		t.Errorf("outcomes %+v", got)
+	for _, request := range []string{postRequest, upgradeRequest} {
+		r := newRig(t)
+		entry := r.route("app.test", []string{serveHTTP(t, func(_ http.ResponseWriter, req *http.Request) {
+			_, _ = io.Copy(io.Discard, req.Body)
+			<-req.Context().Done()
+		})}, func(e *route.Entrypoint) { e.Options.BackendTimeout = 50 * time.Millisecond })
+		r.start()
+		a := <-r.sendRaw(request)
+		wantReason(t, a.res, 504, route.ReasonBackendTimeout)
+		got := r.outcomes.all()
+		if len(got) != 1 || got[0].Kind != route.KindTimeout || !got[0].Transport || got[0].Placement != placement(entry, 0) {
+			t.Errorf("%q: outcomes %+v", request, got)
+		}
 	}
 }
 

@@ -161,6 +161,7 @@ func (u *upstream) sendUpgrade(c *call) (*response, *failure) {
 	if err != nil {
 		return nil, failed(c, err)
 	}
+	c.sending()
 	if made := connOf(nc); made != nil {
 		c.conn.making = made.making
 	}

@@ -108,6 +108,36 @@ func TestTunnelHalfClose(t *testing.T) {
 	}
 }
 
+// switcher is a backend that switches protocols where it is asked to, and says 200 else.
+func switcher(_ int, c net.Conn, br *bufio.Reader) {
+	for {
+		s, err := readSeen(br)
+		if err != nil {
+			return
+		}
+		if len(s.values("Upgrade")) > 0 {
+			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+			_, _ = io.Copy(io.Discard, br)
+			return
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	}
+}
+
+const postRequest = "POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 1\r\n\r\nx"
+
+// sendRaw sends a request as it is written and returns the answer to it.
+func (r *rig) sendRaw(request string) <-chan answer {
+	c := r.dial()
+	done := make(chan answer, 1)
+	go func() {
+		_, _ = io.WriteString(c, request)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		done <- answer{res: res, err: err}
+	}()
+	return done
+}
+
 // TestRefusedUpgrade: what is no 101 is an answer like any other.
 func TestRefusedUpgrade(t *testing.T) {
 	r := newRig(t)
