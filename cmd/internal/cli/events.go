@@ -71,6 +71,9 @@ func (p *program) events(ctx context.Context, since, filter string) error {
 		if ctx.Err() != nil {
 			return nil // interrupted: that is how it ends
 		}
+		if err := f.unwritten(); err != nil {
+			return err // no fault of the router, which would be asked for ever
+		}
 		var refused *client.StatusError
 		if errors.As(err, &refused) && refused.Status != 503 || f.boot == "" {
 			return asked(err)
@@ -115,7 +118,8 @@ func (f *follower) watch(ctx context.Context) (connected bool, err error) {
 		if e.Hello != nil {
 			f.hello(e.Hello)
 		}
-		return f.show(e)
+		f.show(e)
+		return f.unwritten()
 	})
 	return connected, err
 }
@@ -140,13 +144,12 @@ func (f *follower) tell(format string, args ...any) {
 
 // show writes a frame unless it is too old or the filter leaves it out. What says
 // that something is missing is always written.
-func (f *follower) show(e client.Event) error {
+func (f *follower) show(e client.Event) {
 	if f.json {
-		if e.Hello == nil && e.Gap == nil && (timeOf(&e).Before(f.from) || !f.wanted(string(e.Raw))) {
-			return nil
+		if e.Hello != nil || e.Gap != nil || !timeOf(&e).Before(f.from) && f.wanted(string(e.Raw)) {
+			f.say("%s", e.Raw)
 		}
-		_, err := fmt.Fprintf(f.Out, "%s\n", e.Raw)
-		return err
+		return
 	}
 	e = cleaned(e)
 	if e.Gap != nil {
@@ -154,11 +157,10 @@ func (f *follower) show(e client.Event) error {
 	}
 	line := lineOf(&e, style{})
 	if line == "" || timeOf(&e).Before(f.from) || !f.wanted(line) {
-		return nil
+		return
 	}
 	s := f.style(f.Out)
 	f.say("%s  %s", s.dim(timeOf(&e).Format("15:04:05.000")), lineOf(&e, s))
-	return nil
 }
 
 // timeOf is when it happened; frames of another version are as old as their arrival.

@@ -13,7 +13,16 @@ func (p *program) writeJSON(v any) error {
 	return encoder.Encode(v)
 }
 
-// say writes one line to the output. What cannot be written cannot be reported either.
+// unwritten is why the output could not be written, nil while it can, for what would go
+// on for ever. Main says it.
+func (p *program) unwritten() error {
+	if o, ok := p.Out.(*output); ok {
+		return o.err
+	}
+	return nil
+}
+
+// say writes one line to the output. Main says that it could not be written.
 func (p *program) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Out, format+"\n", args...)
 }
