@@ -144,7 +144,7 @@ func newEntrypointHealth(v *router.EntrypointView, detailed bool) EntrypointHeal
 	state, reason, code := verdict(v)
 	out := EntrypointHealth{
 		State: string(state), Total: h.Total, Healthy: h.Healthy, Unhealthy: h.Unhealthy,
-		Pending: h.Pending, Disabled: h.Disabled, InRotation: TakingPart(h), BackupsServing: h.BackupsServing,
+		Pending: h.Pending, Disabled: h.Disabled, InRotation: takingPart(h), BackupsServing: h.BackupsServing,
 		Since: epochOrZero(h.Since), Rev: h.Rev, Reason: known(reason), Code: known(code), Explain: h.Explain,
 		Panic: newPanic(v), Breaker: newBreaker(h.Breaker),
 	}

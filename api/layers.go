@@ -105,8 +105,8 @@ func (b *BackendHealth) passedOver(h *route.BackendHealth) {
 	b.Explain = h.FullExplain(b.Load.InFlight)
 }
 
-// TakingPart is how many backends of an entrypoint get requests now: full ones do not.
-func TakingPart(h *route.EntrypointHealth) int {
+// takingPart is how many backends of an entrypoint get requests now: full ones do not.
+func takingPart(h *route.EntrypointHealth) int {
 	n := h.InRotation
 	for i := range h.Backends {
 		if b := &h.Backends[i]; b.InRotation && Full(b) {

@@ -158,7 +158,7 @@ func (c *Collector) entrypoint(e emitter, v *router.View, entry *router.Entrypoi
 	e.put(entrypointState, 1, name.with("state", string(state)))
 	e.put(entrypointPanic, bit(state == route.EntrypointPanic), name)
 	e.put(entrypointBackends, float64(len(h.Backends)), name)
-	e.put(entrypointRotation, float64(api.TakingPart(h)), name)
+	e.put(entrypointRotation, float64(h.InRotation), name)
 	counted := entry.Entrypoint.Protocol == route.HTTP
 	if counted && entry.Traffic != nil {
 		c.traffic(e, entry.Traffic, name)

@@ -110,7 +110,7 @@ func entrypointFamilies() map[family]Family {
 		entrypointState:    {"entrypoint_state", "gauge", of(entry, "state"), "1 for the state that the entrypoint is in; other states have no series."},
 		entrypointPanic:    {"entrypoint_panic", "gauge", entry, "1 while unverified backends serve because nothing is verified, else 0."},
 		entrypointBackends: {"entrypoint_backends", "gauge", entry, "Backends of the entrypoint, in rotation or not."},
-		entrypointRotation: {"entrypoint_rotation_size", "gauge", entry, "Backends in rotation; 0 means that clients get an error."},
+		entrypointRotation: {"entrypoint_rotation_size", "gauge", entry, "Backends in rotation, full ones included; 0 means that clients get an error."},
 		entrypointRequests: {"entrypoint_requests_total", "counter", of(entry, "class"), "Requests by what the client got: 1xx (tunnels) to 5xx, or none when it left before an answer."},
 		entrypointDuration: {"entrypoint_request_duration_seconds", "histogram", entry, "Time from a request's head to its response's head; no series before the first request."},
 		entrypointInFlight: {"entrypoint_requests_in_flight", "gauge", entry, "Requests being served, tunnels included."},

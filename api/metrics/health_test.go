@@ -39,7 +39,7 @@ func layered() (router.Entry, router.EntrypointView) {
 func TestLayers(t *testing.T) {
 	text := ours(scrape(t, collector(richView())))
 	for _, want := range []string{
-		`fairlead_entrypoint_rotation_size{entrypoint="http_layers"} 1`, // the full one is passed over
+		`fairlead_entrypoint_rotation_size{entrypoint="http_layers"} 2`, // with the full one: load is never health
 		`fairlead_entrypoint_queue_length{entrypoint="http_layers"} 1`,
 		`fairlead_entrypoint_queue_waits_total{entrypoint="http_layers"} 1`,
 		`fairlead_entrypoint_queue_rejections_total{entrypoint="http_layers"} 1`,
