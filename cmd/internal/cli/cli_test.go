@@ -118,6 +118,8 @@ func TestUsageOfResolve(t *testing.T) {
 		{"route", "resolve", "http://x/", "-H", "a: 1", "-H", "b: 1", "-H", "c: 1", "-H", ": " + canary},
 		{"route", "resolve", "http://x/", "--client-ip", "nobody"},
 		{"route", "resolve", "http://x/", "-f", "routes.yaml"},
+		{"route", "resolve", "http://x/", "--docker", "tcp://192.0.2.1:1"},
+		{"route", "resolve", "http://x/", "--config", "/nonexistent"},
 		{"route", "resolve", "http://x/", "--admin", "ftp://x"},
 		{"route", "resolve", "http:///path"},
 		{"route", "resolve", "/path"},

@@ -41,6 +41,19 @@ func (o *sourceOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.docker, "docker", "", "`address` of the engine (default: DOCKER_HOST, else the local socket)")
 }
 
+// given names a flag that was given, "" when none was.
+func (o *sourceOptions) given() string {
+	switch {
+	case len(o.files) > 0:
+		return "-f"
+	case o.docker != "":
+		return "--docker"
+	case o.config != "":
+		return "--config"
+	}
+	return ""
+}
+
 // collector reads its source once.
 type collector interface {
 	Collect(ctx context.Context) (route.Snapshot, error)

@@ -80,8 +80,8 @@ func (o *resolveOptions) query(url string) (router.Query, error) {
 		}
 		q.ClientIP = addr.Unmap()
 	}
-	if len(o.source.files) > 0 && !o.offline {
-		return q, usage("add --offline", "-f is for --offline")
+	if flag := o.source.given(); flag != "" && !o.offline {
+		return q, usage("add --offline", "%s is for --offline", flag)
 	}
 	return q, nil
 }
