@@ -99,7 +99,7 @@ func (e *endpoint) describe(o operation, method string, types shapes) schema {
 		if o.form {
 			content["application/x-www-form-urlencoded"] = schema{"schema": types.of(o.body)}
 		}
-		out["requestBody"] = schema{"required": true, "content": content}
+		out["requestBody"] = schema{"required": o.form, "content": content}
 	}
 	if parameters := queryParameters(o.query); parameters != nil {
 		out["parameters"] = parameters

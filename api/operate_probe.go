@@ -51,6 +51,18 @@ type ProbeCertificate struct {
 // two probes: one that is in flight, and the one that was asked for.
 const probeSlack = 15 * time.Second
 
+// ProbeContext gives the answer to a request the time that a probe may take whose check
+// has the timeout, and returns the context to probe with.
+func ProbeContext(w http.ResponseWriter, r *http.Request, timeout time.Duration) (context.Context, context.CancelFunc) {
+	limit := probeSlack + 2*timeout
+	// The listener's limits are for answers that are made at once. Where they cannot be
+	// moved, as in tests, they stay.
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(limit + probeSlack))
+	_ = conn.SetWriteDeadline(time.Now().Add(limit + probeSlack))
+	return context.WithTimeout(r.Context(), limit)
+}
+
 // probeNow answers POST .../probe.
 func (s *Server) probeNow(w http.ResponseWriter, r *http.Request) *Error {
 	var body ProbeBody
@@ -64,16 +76,11 @@ func (s *Server) probeNow(w http.ResponseWriter, r *http.Request) *Error {
 	if s.cfg.Operator == nil {
 		return noOperator()
 	}
-	limit := probeSlack
+	var timeout time.Duration
 	if b.Check != nil {
-		limit += 2 * time.Duration(b.Check.TimeoutMS) * time.Millisecond
+		timeout = time.Duration(b.Check.TimeoutMS) * time.Millisecond
 	}
-	// The listener's limits are for answers that are made at once. Where they cannot be
-	// moved, as in tests, they stay.
-	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(limit + probeSlack))
-	_ = conn.SetWriteDeadline(time.Now().Add(limit + probeSlack))
-	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	ctx, cancel := ProbeContext(w, r, timeout)
 	defer cancel()
 	report, failure := s.cfg.Operator.ProbeNow(ctx, r.PathValue("id"), r.PathValue("bid"), body.Count)
 	if failure != nil {

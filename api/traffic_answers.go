@@ -161,13 +161,11 @@ func (s *Server) traffic(*http.Request) (reply, *Error) {
 	if r != nil {
 		counts, minute := r.Counts(), r.TotalMinute()
 		var inFlight, waiting, queued int64
-		var turned uint64
+		turned := r.TurnedAway()
 		for each := range r.tables.Table().Routes() {
 			inFlight += max(each.Cell.InFlight.Load(), 0)
 			waiting += max(each.Cell.Held.Load(), 0)
 			queued += int64(each.Cell.Line.Waiting())
-			_, n := each.Cell.Line.Counts()
-			turned += n
 		}
 		total = newTraffic(&counts, &minute, inFlight)
 		total.Waiting, total.Held, total.Queued, total.TurnedAway = &waiting, &counts.Held, &queued, &turned

@@ -30,6 +30,7 @@ type TrafficRecorder struct {
 	last    time.Time             // of the last sample, or of the start
 	entries map[string]*trackedEntry
 	total   tracked // of all entrypoints; its counts are those since the start
+	turned  uint64  // requests that were turned away in line since the start
 	none    tracked // of requests without a route
 }
 
@@ -51,6 +52,7 @@ type trackedEntry struct {
 	cell     *route.RotationCell
 	backends map[*route.Load]*trackedBackend
 	seen     uint64 // the last sample with it
+	turned   uint64 // requests that were turned away in its line, at the last sample
 }
 
 // trackedBackend is a backend that was in rotation while its entrypoint had traffic.
@@ -127,6 +129,7 @@ func (r *TrafficRecorder) sampleRoute(from *router.Route, all *measure) {
 	m := e.advance(&from.Cell.Traffic, uint64(inFlight), trafficSteps)
 	all.counts = plus(&all.counts, &m.counts)
 	all.inFlight += m.inFlight
+	r.countTurned(e)
 	e.sampleBackends(from)
 }
 
@@ -155,7 +158,15 @@ func (r *TrafficRecorder) end(id string, e *trackedEntry, all *measure) {
 	counts := e.cell.Traffic.Counts()
 	rest := counts.Since(&e.counts)
 	all.counts = plus(&all.counts, &rest)
+	r.countTurned(e)
 	delete(r.entries, id)
+}
+
+// countTurned adds the requests that were turned away since the last sample.
+func (r *TrafficRecorder) countTurned(e *trackedEntry) {
+	_, turned := e.cell.Line.Counts()
+	r.turned += turned - e.turned
+	e.turned = turned
 }
 
 // advance ends a step by what the counters did in it.
@@ -202,6 +213,16 @@ func (r *TrafficRecorder) Total() []TrafficPoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.points(r.total.series)
+}
+
+// TurnedAway returns how many requests were turned away in line since the start, as Counts.
+func (r *TrafficRecorder) TurnedAway() uint64 {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turned
 }
 
 // Counts returns what all entrypoints together have counted since the start, up to the

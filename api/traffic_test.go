@@ -172,8 +172,12 @@ func TestTrafficGoesWithItsEntrypoint(t *testing.T) {
 		request(other, 0, 200, time.Millisecond)
 		pass(1)
 		request(app, 0, 200, time.Millisecond)
+		app.Cell.Line.Tire()
 		p.serve(other)
 		pass(1)
+		if r.TurnedAway() != 1 {
+			t.Errorf("%d turned away in the total, want 1", r.TurnedAway())
+		}
 		if r.Entrypoint("http_app") != nil {
 			t.Error("the series outlives its entrypoint")
 		}
@@ -195,6 +199,9 @@ func TestTrafficGoesWithItsEntrypoint(t *testing.T) {
 		}
 		if sum != 6 {
 			t.Errorf("%d requests in the total, want 6", sum)
+		}
+		if r.TurnedAway() != 1 {
+			t.Errorf("%d turned away in the total, want 1", r.TurnedAway())
 		}
 	})
 }

@@ -109,7 +109,7 @@ type answer struct {
 
 // page finds and sends the page at a path.
 func (d *Dashboard) page(w http.ResponseWriter, r *http.Request, path string) {
-	q := d.newRequest(r, path)
+	q := d.newRequest(w, r, path)
 	out := q.answer()
 	if out.leads != "" {
 		w.Header().Set("Location", out.leads)

@@ -142,7 +142,13 @@ func (q *request) carryOut(t target, data operateData) answer {
 	}
 	h, e := t.health(), t.view.Entrypoint
 	if data.Act.Name == actProbe {
-		report, err := q.d.cfg.Operator.ProbeNow(q.http.Context(), e.ID, h.Backend.ID, data.Form.Counted)
+		var timeout time.Duration
+		if h.Check != nil {
+			timeout = h.Check.Check.Timeout
+		}
+		ctx, cancel := api.ProbeContext(q.writer, q.http, timeout)
+		defer cancel()
+		report, err := q.d.cfg.Operator.ProbeNow(ctx, e.ID, h.Backend.ID, data.Form.Counted)
 		if err != nil {
 			return q.failed(data, err)
 		}

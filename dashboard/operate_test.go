@@ -34,6 +34,7 @@ type clerk struct {
 	got    []given
 	err    error
 	report route.ProbeReport
+	left   time.Duration // that the last probe might take
 }
 
 func (c *clerk) Order(entrypoint, backend string, o route.Order) error {
@@ -41,8 +42,10 @@ func (c *clerk) Order(entrypoint, backend string, o route.Order) error {
 	return c.err
 }
 
-func (c *clerk) ProbeNow(_ context.Context, entrypoint, backend string, counted bool) (route.ProbeReport, error) {
+func (c *clerk) ProbeNow(ctx context.Context, entrypoint, backend string, counted bool) (route.ProbeReport, error) {
 	c.got = append(c.got, given{entrypoint: entrypoint, backend: backend, probe: true, counted: counted})
+	end, _ := ctx.Deadline()
+	c.left = time.Until(end)
 	return c.report, c.err
 }
 
@@ -300,6 +303,9 @@ func TestProbeNowShowsWhatItSaw(t *testing.T) {
 	page := k.page("http_auth", k.in("http_auth", route.StateUp), "probe")
 	wants(t, k.as("anna", page, nil).Body.String(), "One probe is sent now", `name="count"`)
 	w := k.as("anna", page, url.Values{"count": {"yes"}})
+	if k.left < 15*time.Second || k.left > time.Minute {
+		t.Errorf("the probe may take %s", k.left) // twice its timeout, and 15 s
+	}
 	body := w.Body.String()
 	wants(t, body, "the certificate has expired", "TLS</span> 11 ms", "DNS</span> not reached", "CN=&lt;b&gt;pay&lt;/b&gt;", "pay.example.com", ", expired", "renew the backend", "look at &lt;script&gt;",
 		"GET /health?token=***&amp;*** HTTP/1.1", "Authorization, Host", "HTTP/1.1 200 OK", "12 bytes", "TLS 1.3, h2", "A dry run", "Probe again")

@@ -11,18 +11,19 @@ import (
 
 // request is one page in the making: the view it shows and the moment it is shown at.
 type request struct {
-	d    *Dashboard
-	http *http.Request
-	view *router.View
-	now  time.Time
+	d      *Dashboard
+	writer http.ResponseWriter
+	http   *http.Request
+	view   *router.View
+	now    time.Time
 	// parts are the segments of the path, unescaped.
 	parts []string
 	query url.Values
 	root  string // from the page to the mount, "" or "../" and so on
 }
 
-func (d *Dashboard) newRequest(r *http.Request, path string) *request {
-	q := &request{d: d, http: r, view: d.cfg.Viewer.View(), now: time.Now(), query: r.URL.Query()}
+func (d *Dashboard) newRequest(w http.ResponseWriter, r *http.Request, path string) *request {
+	q := &request{d: d, writer: w, http: r, view: d.cfg.Viewer.View(), now: time.Now(), query: r.URL.Query()}
 	for segment := range strings.SplitSeq(path, "/") {
 		text, err := url.PathUnescape(segment)
 		if err != nil {

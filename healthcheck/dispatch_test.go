@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -208,7 +209,8 @@ func TestExpediteInFlight(t *testing.T) {
 // TestLocalErrors: the router's own lack of resources changes no verdict, is tried again
 // at the next tick, and is told as a whole from the third in a row on.
 func TestLocalErrors(t *testing.T) {
-	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+	var told atomic.Int32
+	bubble(t, Config{StartupSpread: 1, OnGlobal: func() { told.Add(1) }}, func(r *rig) {
 		lack := func(context.Context) (net.Conn, error) { return nil, errno(24) } // EMFILE
 		r.net.set("10.0.0.1:80", accept)
 		r.apply(r.set("http_api", backend("b1", "10.0.0.1"), backend("b2", "10.0.0.2")))
@@ -218,13 +220,13 @@ func TestLocalErrors(t *testing.T) {
 		r.net.set("10.0.0.1:80", lack)
 		r.net.set("10.0.0.2:80", lack)
 		r.at(10500 * time.Millisecond)
-		if got := r.engine.View().Global; len(got) != 0 {
-			t.Errorf("after two local errors: %v", got)
+		if got := r.engine.View().Global; len(got) != 0 || told.Load() != 0 {
+			t.Errorf("after two local errors: %v, told %d times", got, told.Load())
 		}
 		r.at(11500 * time.Millisecond)
 		got := r.engine.View().Global
-		if len(got) != 1 || got[0].Code != localCode || got[0].Hint == "" {
-			t.Errorf("after four local errors: %v", got)
+		if len(got) != 1 || got[0].Code != localCode || got[0].Hint == "" || told.Load() != 1 {
+			t.Errorf("after four local errors: %v, told %d times", got, told.Load())
 		}
 		for _, want := range []route.BackendHealth{before, down} {
 			h := r.health("http_api", want.Backend.ID)
@@ -235,8 +237,8 @@ func TestLocalErrors(t *testing.T) {
 		r.net.set("10.0.0.1:80", accept)
 		r.net.set("10.0.0.2:80", refuse)
 		r.at(12500 * time.Millisecond)
-		if got := r.engine.View().Global; len(got) != 0 || r.engine.Stats().LocalErrors != 4 {
-			t.Errorf("%v, %+v", got, r.engine.Stats())
+		if got := r.engine.View().Global; len(got) != 0 || r.engine.Stats().LocalErrors != 4 || told.Load() != 2 {
+			t.Errorf("%v, %+v, told %d times", got, r.engine.Stats(), told.Load())
 		}
 		if got := r.net.dials("10.0.0.1:80"); !slices.Equal(got, secs(0, 10, 11, 12)) {
 			t.Errorf("launches %v", got)

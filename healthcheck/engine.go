@@ -46,6 +46,9 @@ type Config struct {
 	// OnTransition is called for every transition, in order, never concurrently and
 	// without any lock held. It must not block.
 	OnTransition func(route.Transition)
+	// OnGlobal is called when a finding about the machine begins or ends, under a lock:
+	// it must not block and not call back.
+	OnGlobal func()
 }
 
 // Defaults of the static configuration (health.md, "Keys").

@@ -78,7 +78,7 @@ func (e *Engine) late(t *task) {
 func (e *Engine) apply(t *task, r *Result, now time.Time) {
 	c := t.check
 	c.inFlight = nil
-	e.local.consecutive = 0
+	e.localEnds()
 	e.rev++
 	seen := r.seen(now, now.Sub(t.started))
 	e.measures.note(c.spec.Check.Type, r, now.Sub(t.started))
@@ -148,6 +148,21 @@ func (e *Engine) localError(t *task, r *Result, now time.Time) {
 	e.local.message = r.Message
 	if e.local.consecutive == localErrorsShown {
 		e.notify(notice{local: r.Message})
+		e.globalChanged()
+	}
+}
+
+// localEnds notes a result that this machine did not prevent.
+func (e *Engine) localEnds() {
+	shown := e.local.consecutive >= localErrorsShown
+	if e.local.consecutive = 0; shown {
+		e.globalChanged()
+	}
+}
+
+func (e *Engine) globalChanged() {
+	if e.cfg.OnGlobal != nil {
+		e.cfg.OnGlobal()
 	}
 }
 

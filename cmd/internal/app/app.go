@@ -104,8 +104,8 @@ func (a *App) wire(authorities map[string]*x509.CertPool, clients map[string]*tl
 	s, logs := &a.cfg.Settings, a.cfg.Logs
 	a.events = api.NewEvents()
 	a.engine = healthcheck.New(healthcheck.Config{
-		OnTransition: a.transition,
-		Log:          logs.For("healthcheck"), CAs: authorities, ClientCerts: clients, Version: a.cfg.Version,
+		OnTransition: a.transition, OnGlobal: a.events.Changed,
+		Log: logs.For("healthcheck"), CAs: authorities, ClientCerts: clients, Version: a.cfg.Version,
 		Tick: s.HealthCheck.Tick, StartupSpread: s.HealthCheck.StartupSpread,
 		Concurrency: s.HealthCheck.Concurrency, PerHost: s.HealthCheck.PerHost,
 		AllowLoopback: s.HealthCheck.AllowLoopback, AllowLinkLocal: s.HealthCheck.AllowLinkLocal,
