@@ -181,6 +181,9 @@ func (s *served) begin(w http.ResponseWriter, r *http.Request) {
 	x.Peer, _ = netip.ParseAddrPort(r.RemoteAddr)
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
 		s.w.body = &incoming{deadline: http.NewResponseController(w), source: r.Body, length: r.ContentLength, idle: s.w.idle}
+		if s.w.h1 && s.w.interim && r.Header.Get("Expect") != "" { // net/http lets only 100-continue pass
+			s.w.body.asks = &s.w
+		}
 		x.Body, x.Trailer = s.w.body, trailer{r}
 	}
 }
@@ -235,6 +238,10 @@ func (w *writer) Inform(status int, h exchange.Header) {
 	if w.begun || !w.interim {
 		return
 	}
+	if w.body != nil { // its reader may be about to say 100
+		w.body.mu.Lock()
+		defer w.body.mu.Unlock()
+	}
 	w.deadline()
 	// An interim head has its own fields; those of the final one are not set yet.
 	own := w.w.Header()
@@ -246,9 +253,20 @@ func (w *writer) Inform(status int, h exchange.Header) {
 	clear(own)
 }
 
+// proceed tells an HTTP/1.1 client to send its body. net/http would do so at the first
+// read, which is another goroutine's than the one that informs, and bar neither from the
+// connection meanwhile; after this it does not.
+func (w *writer) proceed() {
+	w.deadline()
+	w.w.WriteHeader(http.StatusContinue)
+}
+
 // Head implements exchange.Writer.
 func (w *writer) Head(status int, trailers []string, fields func(add func(name, value string))) {
 	w.begun = true
+	if w.body != nil {
+		w.body.answer()
+	}
 	w.deadline()
 	h := w.w.Header()
 	lines := make([]string, 0, 16) // the values, in one piece of memory

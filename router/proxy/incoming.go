@@ -21,7 +21,8 @@ type incoming struct {
 	length   int64
 	idle     time.Duration
 
-	mu    sync.Mutex
+	mu    sync.Mutex // held also while an interim head is written
+	asks  *writer    // of a client that waits for 100 (Continue); nil once it need not
 	set   time.Time
 	read  int64
 	ended bool // all of the body was read, or cannot be
@@ -54,6 +55,10 @@ func (b *incoming) ready() bool {
 	if b.over {
 		return false
 	}
+	if b.asks != nil {
+		b.asks.proceed()
+		b.asks = nil
+	}
 	if at := time.Now(); at.Sub(b.set) > b.idle/16 {
 		b.set = at
 		_ = b.deadline.SetReadDeadline(at.Add(b.idle))
@@ -66,6 +71,13 @@ func (b *incoming) finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true
+}
+
+// answer notes that the final head goes out, which ends the interim ones.
+func (b *incoming) answer() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asks = nil
 }
 
 // unwanted bounds the time in which net/http reads the rest of a body away.
