@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"fairlead/router/exchange"
 	"fairlead/router/route"
@@ -23,7 +25,7 @@ import (
 // upstream's own.
 type transport struct {
 	up     *upstream
-	pooled *http.Transport
+	pooled atomic.Pointer[http.Transport]
 	fresh  *http.Transport // a connection for each request
 	scheme string
 }
@@ -33,7 +35,8 @@ func newTransport(u *upstream) *transport {
 	if u.tls != nil {
 		t.scheme = "https"
 	}
-	t.pooled, t.fresh = t.open(), t.open()
+	t.pooled.Store(t.open())
+	t.fresh = t.open()
 	t.fresh.DisableKeepAlives = true
 	return t
 }
@@ -59,19 +62,20 @@ func (t *transport) open() *http.Transport {
 
 // closeIdle implements pool.
 func (t *transport) closeIdle() {
-	t.pooled.CloseIdleConnections()
+	t.pooled.Load().CloseIdleConnections()
 	t.fresh.CloseIdleConnections()
 }
 
 // send implements pool.
 func (t *transport) send(c *call, fresh bool) (*response, error) {
-	rt := t.pooled
+	rt := t.pooled.Load()
 	if fresh || t.up.single.Load() || ownsConnection(c.x.Header.Get("Authorization")) {
 		rt = t.fresh
 	}
 	c.dialling()
 	res, err := rt.RoundTrip(t.request(c))
 	if err != nil {
+		t.forsake(rt, c)
 		return nil, err
 	}
 	if err := checkHead(res, false); err != nil {
@@ -81,9 +85,29 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 	t.up.idle.sawHeader(header(res.Header))
 	if tiesLogin(res.Header) {
 		t.up.single.Store(true)
-		t.pooled.CloseIdleConnections() // nothing becomes idle there again
+		t.pooled.Load().CloseIdleConnections() // nothing becomes idle there again
 	}
 	return fromHTTP(res), nil
+}
+
+// deadAfter is how long a connection of HTTP/2 may say nothing at all, while an answer is
+// awaited on it, before other requests get another one.
+const deadAfter = 2 * time.Second
+
+// forsake lets further requests go over another connection of HTTP/2 where a call ended
+// on one that gives no sign of life; what is in flight on it may still end. A call of
+// HTTP/1 takes its connection with it, but net/http would go on with this one until 250
+// calls have failed. Its pings, which tell more, are no choice: gRPC servers close a
+// connection on which they come more often than some minutes apart without other traffic.
+func (t *transport) forsake(rt *http.Transport, c *call) {
+	if !c.conn.got || c.conn.conn == nil {
+		return
+	}
+	quiet := c.conn.conn.quiet()
+	dead := quiet >= deadAfter || quiet > 0 && errors.Is(context.Cause(c.ctx), errBackendTimeout)
+	if dead && t.pooled.CompareAndSwap(rt, t.open()) {
+		rt.CloseIdleConnections()
+	}
 }
 
 // checkHead refuses what net/http lets pass in a final response head. A switch to
@@ -223,7 +247,11 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 		o.tries++
 	}
 	at.discarded.Store(false)
-	if at.conn != nil && o.call.up.backend.Scheme != route.SchemeH2C {
+	switch {
+	case at.conn == nil:
+	case o.call.up.backend.Scheme == route.SchemeH2C:
+		at.conn.asked()
+	default:
 		at.conn.took(o.call)
 		// A second try goes over a fresh connection: a request that kills its backend
 		// must not be sent once for each pooled one.

@@ -25,11 +25,17 @@ type conn struct {
 	making time.Duration        // how long it took to be made, TLS included
 	user   atomic.Pointer[call] // the call that uses it, nil while it is idle
 	idleAt atomic.Int64         // nanoseconds from opened to the end of the last call; 0 before
+	// unheard is set for HTTP/2 alone: nanoseconds from opened to the first request after
+	// which nothing came; 0 once something came.
+	unheard atomic.Int64
 }
 
 // Read implements io.Reader and learns from what an idle connection brings.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	if n > 0 && c.unheard.Load() != 0 {
+		c.unheard.Store(0)
+	}
 	if c.user.Load() == nil {
 		c.heard(n, err)
 	}

@@ -90,6 +90,18 @@ func (c *conn) gave(by *call) {
 	}
 }
 
+// asked notes that a request goes out on a connection of HTTP/2.
+func (c *conn) asked() { c.unheard.CompareAndSwap(0, int64(max(time.Since(c.opened), 1))) }
+
+// quiet is how long nothing has come since a request went out; 0 when something came.
+func (c *conn) quiet() time.Duration {
+	asked := c.unheard.Load()
+	if asked == 0 {
+		return 0
+	}
+	return max(time.Since(c.opened)-time.Duration(asked), 1)
+}
+
 // heard learns from what arrives on an idle connection: an end, or surplus bytes such
 // as a TLS alert that announces one.
 func (c *conn) heard(n int, err error) {
