@@ -118,7 +118,7 @@ const (
 // glance is what a view says about readiness. It is immutable.
 type glance struct {
 	view        *router.View
-	initialized bool
+	initialized bool // in this view or in one before
 	counts      ReadyCounts
 }
 
@@ -132,7 +132,8 @@ func (g *glances) take(viewer router.Viewer) glance {
 		return g.last
 	}
 	if v := viewer.View(); v != g.last.view {
-		g.last = glance{v, Initialized(v), countEntrypoints(v)}
+		// Once is enough: a provider that is read for the first time later takes nothing back.
+		g.last = glance{v, g.last.initialized || Initialized(v), countEntrypoints(v)}
 	}
 	end := time.Now()
 	g.until = end.Add(min(glanceShare*end.Sub(begin), oldestGlance))

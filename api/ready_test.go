@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/rs/zerolog"
 
 	"fairlead/router"
 	"fairlead/router/route"
@@ -103,6 +106,35 @@ func TestReadyWaitsForTheListener(t *testing.T) {
 	want(503, ReadyShuttingDown)
 	accepting = false
 	want(503, ReadyShuttingDown)
+}
+
+// TestReadyOnce: a router is ready when the first verdicts of every provider are there, and
+// one that was ready goes on being so while a provider that comes later is waited for.
+func TestReadyOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now *router.View
+		s := New(Config{Log: zerolog.Nop(), Viewer: &slow{view: func() *router.View { return now }}})
+		for i, c := range []struct {
+			docker  route.ProviderPhase
+			settled bool
+			code    int
+		}{
+			{route.PhasePending, false, 503},
+			{route.PhasePending, true, 503}, // the file provider's verdicts are all there
+			{route.PhaseReady, false, 503},  // and now Docker's are awaited
+			{route.PhaseReady, true, 200},
+			{route.PhaseReady, false, 200}, // a third provider
+			{route.PhaseFailed, true, 200},
+		} {
+			now = &router.View{
+				Providers: []route.ProviderStatus{provider("docker", c.docker), provider("file", route.PhaseReady)},
+				Health:    &route.HealthView{Settled: c.settled},
+			}
+			if w := get(s, "/ready"); w.Code != c.code {
+				t.Errorf("no. %d: %d %s, want %d", i, w.Code, w.Body, c.code)
+			}
+		}
+	})
 }
 
 func TestReadyVerbose(t *testing.T) {

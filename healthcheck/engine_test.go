@@ -240,9 +240,7 @@ func TestSecondProviderStarts(t *testing.T) {
 		r.apply(first)
 		r.run()
 		r.at(20 * time.Second)
-		if !r.engine.View().Settled {
-			t.Error("not settled")
-		}
+		r.wantSettled(true)
 		r.net.set("10.0.0.2:80", accept)
 		r.net.set("10.0.0.3:80", blackhole)
 		slow := checked(func(c *route.Check) { c.InitialDelay, c.Timeout = time.Minute, 2*time.Second })
@@ -251,10 +249,42 @@ func TestSecondProviderStarts(t *testing.T) {
 		r.apply(first, second)
 		r.at(22 * time.Second)
 		r.wantServing("http_file", "b2 b3")
+		r.wantSettled(false)
 		r.at(31 * time.Second)
 		r.wantServing("http_file", "b2")
 		r.wantState("http_file", "b3", route.StatePending, route.OutPendingVerifiedExists)
+		r.wantSettled(true)
+		r.apply(first, second, r.set("http_more", backend("b4", "10.0.0.3", slow))) // no first snapshot
+		r.wantSettled(true)
 	})
+}
+
+// TestSecondProviderAtTheStart: that the verdicts of one provider are all there does not
+// settle the engine for another one that is read a moment later.
+func TestSecondProviderAtTheStart(t *testing.T) {
+	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+		r.net.set("10.0.0.1:80", accept)
+		r.net.set("10.0.0.2:80", blackhole)
+		file := r.setOf(&route.Entrypoint{ID: "http_file", Protocol: route.HTTP, Source: "file", Options: route.DefaultOptions()}, backend("b1", "10.0.0.1"))
+		r.apply(file)
+		r.run()
+		r.at(500 * time.Millisecond)
+		r.wantSettled(true)
+		r.apply(file, r.set("http_api", backend("b2", "10.0.0.2")))
+		r.wantSettled(false)
+		r.at(4 * time.Second)
+		r.wantSettled(false)
+		r.at(7 * time.Second)
+		r.wantState("http_api", "b2", route.StateDown, route.InPanicAll)
+		r.wantSettled(true)
+	})
+}
+
+func (r *rig) wantSettled(want bool) {
+	r.t.Helper()
+	if got := r.engine.View().Settled; got != want {
+		r.t.Errorf("at %s: settled %v, want %v", time.Since(r.start), got, want)
+	}
 }
 
 // TestProofEnds: successes are counted only while a backend serves unverified.

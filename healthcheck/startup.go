@@ -96,16 +96,15 @@ func (e *Engine) endStartups(now time.Time) {
 	e.announce()
 }
 
-// updateSettled latches: later placements do not make the engine unsettled again.
+// updateSettled looks whether any first snapshot still waits. A provider's first one unsettles
+// the engine, also where another provider's verdicts were all there; later snapshots do not.
 func (e *Engine) updateSettled() {
-	if e.settled || e.batch == 0 {
-		return
-	}
+	settled := e.batch > 0
 	for _, st := range e.startups {
-		if !st.over {
-			return
-		}
+		settled = settled && st.over
 	}
-	e.settled = true
-	e.rev++
+	if settled != e.settled {
+		e.settled = settled
+		e.rev++
+	}
 }

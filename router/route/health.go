@@ -84,8 +84,8 @@ type HealthView struct {
 	Sets        uint64
 	Entrypoints map[string]EntrypointHealth // by entrypoint id
 	Checks      []CheckView                 // sorted by ID
-	// Settled is set when every placement of the first sync has a verdict, or its
-	// time for one is over.
+	// Settled is set when every placement of each provider's first snapshot has a verdict,
+	// or its time for one is over. A provider that is read for the first time later unsets it.
 	Settled bool
 	Global  []Diagnostic
 }
