@@ -168,11 +168,12 @@ func (s *applyStep) add(en *entry, rp *route.Placement) *placement {
 	return p
 }
 
-// twin is another placement of the same check, one with equal rules if there is any.
+// twin is another placement of the same check, one with equal rules if there is any. What is
+// in maintenance knows only how it was before.
 func (p *placement) twin() *placement {
 	var twin *placement
 	for _, other := range p.check.users {
-		if other != p && (twin == nil || other.rules == p.rules) {
+		if other != p && !other.inMaintenance() && (twin == nil || other.rules == p.rules) {
 			twin = other
 		}
 	}

@@ -81,3 +81,32 @@ func TestMaintenanceSetsNoPace(t *testing.T) {
 		})
 	}
 }
+
+// TestMaintenanceIsNoTwin: another entrypoint on a container that is in maintenance in one
+// takes over no verdict from before the order; that of a third one, which is probed, it does.
+func TestMaintenanceIsNoTwin(t *testing.T) {
+	for _, third := range []bool{false, true} {
+		bubble(t, Config{StartupSpread: 1}, func(r *rig) {
+			r.net.set("10.0.0.1:80", accept)
+			a := backend("a", "10.0.0.1")
+			sets := []route.PlacementSet{r.set("web", a)}
+			if third {
+				sets = append(sets, r.set("admin", a))
+			}
+			r.apply(sets...)
+			r.run()
+			r.at(5 * time.Second)
+			r.must("web", "a", forced(maintenance))
+			r.net.set("10.0.0.1:80", refuse)
+			r.at(60*time.Second + 300*time.Millisecond)
+			r.apply(append(sets, r.set("api", a))...)
+			if third {
+				r.wantState("api", "a", route.StateDown, "")
+			} else {
+				r.wantState("api", "a", route.StatePending, "")
+			}
+			r.at(61 * time.Second)
+			r.wantState("api", "a", route.StateDown, "")
+		})
+	}
+}
