@@ -10,16 +10,16 @@ import (
 
 // explain is one sentence or two about a placement: state, cause, evidence, next
 // step (health.md, "explain wording model").
-func explain(p *placement, h *route.BackendHealth) string {
+func explain(p *placement, h *route.BackendHealth, now time.Time) string {
 	var parts []string
 	if p.entry.entrypoint.FailClosed != nil {
 		parts = append(parts, "Gets nothing: the route is closed because a label that protects it is wrong or not available.")
 	}
-	parts = append(parts, p.story(h))
+	parts = append(parts, p.story(h, now))
 	if p.active.stale && p.check != nil {
 		parts = append(parts, p.staleStory(h))
 	}
-	if note := p.passiveNote(h); note != "" {
+	if note := p.passiveNote(h, now); note != "" {
 		parts = append(parts, note)
 	}
 	if next := p.next(h); next != "" {
@@ -57,7 +57,7 @@ func (p *placement) drainText(h *route.BackendHealth) string {
 }
 
 // story is state, cause and evidence.
-func (p *placement) story(h *route.BackendHealth) string {
+func (p *placement) story(h *route.BackendHealth, now time.Time) string {
 	switch h.State {
 	case route.StateLeaving:
 		return "Out of rotation: the container is stopping; " + p.drainText(h)
@@ -67,9 +67,9 @@ func (p *placement) story(h *route.BackendHealth) string {
 		}
 		return "Out of rotation: Docker's HEALTHCHECK says unhealthy; it returns when Docker says healthy."
 	case route.StateMaintenance, route.StateDraining:
-		return p.adminStory(h)
+		return p.adminStory(now)
 	case route.StateEjected, route.StateTrial:
-		return p.passiveStory(h)
+		return p.passiveStory(h, now)
 	case route.StateDown:
 		return p.downStory(h)
 	case route.StatePending:

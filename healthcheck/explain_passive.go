@@ -98,7 +98,7 @@ func (j *ejector) blockedCause() (route.Kind, string) {
 }
 
 // passiveStory is what the explanation says of an ejected backend or one on trial.
-func (p *placement) passiveStory(h *route.BackendHealth) string {
+func (p *placement) passiveStory(h *route.BackendHealth, now time.Time) string {
 	if p.passive == nil {
 		return ""
 	}
@@ -117,7 +117,7 @@ func (p *placement) passiveStory(h *route.BackendHealth) string {
 		lead = "A backup on trial after its ejection; primaries serve"
 	default:
 	}
-	return fmt.Sprintf("%s: %s at %s. %s", lead, s.why, clock(s.openedAt), p.comeback(&r, &s, h.InRotation))
+	return fmt.Sprintf("%s: %s at %s. %s", lead, s.why, moment(s.openedAt, now), p.comeback(&r, &s, h.InRotation))
 }
 
 // comeback is what brings an ejected backend back, and when.
@@ -129,7 +129,7 @@ func (p *placement) comeback(r *passiveRules, s *passive, serves bool) string {
 	if s.phase == route.PhaseHalfOpen {
 		return trialText(r, s) + orSooner(probes, " brings it back as well")
 	}
-	until := "until " + clock(s.until)
+	until := "until " + moment(s.until, s.openedAt)
 	if s.ejections > 1 {
 		until += fmt.Sprintf(" (ejection %d)", s.ejections)
 	}
@@ -191,14 +191,14 @@ func upper(s string) string {
 
 // passiveNote is what the explanation of a backend that is not ejected says about the
 // requests that fail on it; "" without any.
-func (p *placement) passiveNote(h *route.BackendHealth) string {
+func (p *placement) passiveNote(h *route.BackendHealth, now time.Time) string {
 	if p.passive == nil || h.State == route.StateEjected || h.State == route.StateTrial {
 		return ""
 	}
 	r, s := p.passive.now()
 	switch {
 	case s.phase != route.PhaseClosed:
-		return "Traffic ejected it, too: " + s.why + " at " + clock(s.openedAt) + "."
+		return "Traffic ejected it, too: " + s.why + " at " + moment(s.openedAt, now) + "."
 	case s.fails == 0:
 		return ""
 	case s.blocked != "":

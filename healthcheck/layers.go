@@ -23,9 +23,14 @@ func (s *applyStep) settle(p *placement) {
 func (e *Engine) tickLayers(now time.Time) {
 	e.endOrders(now)
 	e.forgetOrders(now)
+	day := e.views.dayTurns(now)
 	for _, en := range e.entries {
 		if !en.timed() {
 			continue
+		}
+		if day {
+			e.rev++
+			e.touch(en)
 		}
 		var moves []move
 		for _, p := range en.placements {

@@ -74,9 +74,9 @@ func moment(t, other time.Time) string {
 
 // adminStory says who took the placement out, why, since and until when, and what
 // happens next.
-func (p *placement) adminStory(h *route.BackendHealth) string {
+func (p *placement) adminStory(now time.Time) string {
 	a := &p.admin
-	text := fmt.Sprintf("Out of rotation: %s by %s since %s%s.", adminWord(a.State), who(a), moment(a.Since, h.Since), because(a))
+	text := fmt.Sprintf("Out of rotation: %s by %s since %s%s.", adminWord(a.State), who(a), moment(a.Since, now), because(a))
 	if a.Scope == route.ScopeService {
 		text += " The order is about every backend of " + p.entry.id + ", later ones included."
 	}

@@ -19,7 +19,7 @@ func (e *Engine) ejectByOrder(p *placement, o *route.Order, now time.Time) *rout
 		return refused(route.OrderImpossible, "backend %s is leaving already: its container is stopping", p.name())
 	case j.phase() == route.PhaseOpen:
 		_, s := j.now()
-		return refused(route.OrderImpossible, "backend %s is ejected already, until %s", p.name(), clock(s.until))
+		return refused(route.OrderImpossible, "backend %s is ejected already, until %s", p.name(), moment(s.until, s.openedAt))
 	case e.blocks(p) == blockedLast && !o.Force:
 		return refused(route.OrderWouldEmpty,
 			"%s is the last verified backend of %s: the ones that are left would serve unverified; force it if that is meant", p.name(), p.entry.id)

@@ -11,11 +11,20 @@ import (
 // viewCache is the last view and the order of the checks in it.
 type viewCache struct {
 	view   *route.HealthView
-	checks []*check // sorted by id; nil after a change
+	checks []*check  // sorted by id; nil after a change
+	day    time.Time // of the last tick
 }
 
 func (v *viewCache) forget()        { v.view = nil }
 func (v *viewCache) checksChanged() { v.checks = nil }
+
+// dayTurns reports whether a tick is the first of its day. What was of today in the texts of
+// orders and ejections is of another day then.
+func (v *viewCache) dayTurns(now time.Time) bool {
+	before := v.day
+	v.day = now.UTC().Truncate(24 * time.Hour)
+	return !before.IsZero() && !v.day.Equal(before)
+}
 
 // touch notes a change of an entry.
 func (e *Engine) touch(en *entry) {
@@ -46,7 +55,7 @@ func (e *Engine) View() *route.HealthView {
 		Entrypoints: make(map[string]route.EntrypointHealth, len(e.entries)),
 		Checks:      e.checkViews(now),
 		Settled:     e.settled,
-		Global:      e.global(),
+		Global:      e.global(now),
 	}
 	for id, en := range e.entries {
 		if en.view == nil {
@@ -169,7 +178,7 @@ func (e *Engine) backendView(p *placement, now time.Time) route.BackendHealth {
 		}
 	}
 	h.Hint = hint(p)
-	h.Explain = explain(p, &h)
+	h.Explain = explain(p, &h, now)
 	return h
 }
 
@@ -197,13 +206,13 @@ const (
 )
 
 // global lists what is wrong with probing as a whole.
-func (e *Engine) global() []route.Diagnostic {
+func (e *Engine) global(now time.Time) []route.Diagnostic {
 	if e.local.consecutive < localErrorsShown {
 		return nil
 	}
 	return []route.Diagnostic{route.Diagnose(localCode, localHint,
 		"probes fail in the router itself since %s: %s; verdicts are kept as they were",
-		clock(e.local.since), e.local.message)}
+		moment(e.local.since, now), e.local.message)}
 }
 
 // clock writes a time of day.
