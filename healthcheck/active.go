@@ -1,6 +1,7 @@
 package healthcheck
 
 import (
+	"cmp"
 	"time"
 
 	"fairlead/router/route"
@@ -24,16 +25,11 @@ func (r *activeRules) young(now time.Time) bool {
 type active struct {
 	status   route.State // unchecked, pending, up or down
 	ok, fail int         // consecutive, saturating at the threshold
-	// kind and message are those of the last failure; they stand for the verdict
-	// while the status is down.
-	kind     route.Kind
-	message  string
-	answered int // HTTP status, 0 without one
-	clue     clue
-	failed   time.Time
+	blame                // of the last failure; it stands for the verdict while the status is down
+	probed   blame       // of the last probe that failed
 	// streak counts failures in a row without an end; fail saturates.
 	streak int
-	// fed are those among fail that were requests, not probes (passive.feedsActive).
+	// fed are those in the streak that were requests, not probes (passive.feedsActive).
 	fed int
 	// stale: the verdict is of a check whose content has changed since; the next
 	// result decides alone.
@@ -43,7 +39,17 @@ type active struct {
 	// succeeded: a probe of this incarnation has succeeded once.
 	succeeded bool
 	wentBad   time.Time // of the latest verdict "down"
-	checked   time.Time // completion of the last applied result
+	checked   time.Time // completion of the last applied result of a probe
+}
+
+// blame is what a failure was.
+type blame struct {
+	kind     route.Kind
+	message  string
+	answered int // HTTP status, 0 without one
+	clue     clue
+	failed   time.Time
+	request  *fault // it was a request's; nil for a probe
 }
 
 // change says what a step did to a placement's active layer.
@@ -78,7 +84,8 @@ func (a active) result(rules *activeRules, r *Result, now time.Time) (active, ch
 	if r.OK {
 		return a.success(rules)
 	}
-	return a.failure(rules, r, now)
+	a.probed = blame{r.Kind, r.Message, r.Status, r.clue, now, nil}
+	return a.failure(rules, a.probed, now)
 }
 
 func (a active) success(rules *activeRules) (active, change) {
@@ -103,11 +110,10 @@ func (a active) success(rules *activeRules) (active, change) {
 	return a, changeUp
 }
 
-func (a active) failure(rules *activeRules, r *Result, now time.Time) (active, change) {
+func (a active) failure(rules *activeRules, b blame, now time.Time) (active, change) {
 	before := a
 	a.ok, a.serving = 0, false
-	a.kind, a.message, a.answered, a.clue = r.Kind, r.Message, r.Status, r.clue
-	a.failed, a.streak = now, a.streak+1
+	a.blame, a.streak = b, a.streak+1
 	a.fail = min(a.fail+1, rules.unhealthy)
 	if before.status == route.StatePending || before.stale {
 		if rules.young(now) {
@@ -133,16 +139,18 @@ func (a active) failure(rules *activeRules, r *Result, now time.Time) (active, c
 	return a, changeDown
 }
 
+// requestFailed begins the message of a failure that was a request.
+const requestFailed = "a request failed: "
+
 // fedFailure is the step for a request that failed. Of a backend that is down it only
 // takes back successes: what its probes see stays its reason.
-func (a active) fedFailure(rules *activeRules, r *Result, now time.Time) (active, change) {
+func (a active) fedFailure(rules *activeRules, f *fault, now time.Time) (active, change) {
 	if a.status == route.StateDown {
 		a.ok = 0
 		return a, changeNone
 	}
-	a, what := a.result(rules, r, now)
-	a.fed = min(a.fed+1, a.fail)
-	return a, what
+	a.fed++
+	return a.failure(rules, blame{cmp.Or(f.kind, route.KindBadStatus), requestFailed + f.text(), f.status, clueNone, now, f}, now)
 }
 
 // unfed is the step for a request that succeeded: it takes back what requests counted
@@ -157,6 +165,7 @@ func (a active) unfed() (active, change) {
 	if a.fail == 0 {
 		return a, changeRecovered
 	}
+	a.blame = a.probed
 	return a, changeFailing
 }
 

@@ -22,7 +22,7 @@ func TestActiveTable(t *testing.T) {
 	static := old
 	static.started = time.Time{}
 	pending, up := active{status: route.StatePending}, active{status: route.StateUp, succeeded: true}
-	down := active{status: route.StateDown, fail: 3, kind: refused}
+	down := active{status: route.StateDown, fail: 3, blame: blame{kind: refused}}
 	with := func(a active, f func(*active)) active { f(&a); return a }
 	for _, tt := range []struct {
 		name       string
@@ -139,7 +139,7 @@ func TestActiveInterleave(t *testing.T) {
 			t.Fatalf("down after %d results", i)
 		}
 	}
-	a = active{status: route.StateDown, kind: route.KindTimeout}
+	a = active{status: route.StateDown, blame: blame{kind: route.KindTimeout}}
 	for i := range 300 {
 		r := success()
 		if i%3 == 2 {

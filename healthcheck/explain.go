@@ -101,18 +101,29 @@ func (p *placement) downStory(h *route.BackendHealth) string {
 	return lead + ": " + p.evidence() + "."
 }
 
-// evidence is how many probes failed and what the last one saw.
+// evidence is how many probes failed, or requests that count as such, and what the last
+// one saw.
 func (p *placement) evidence() string {
-	var seen string
-	switch n := p.active.streak; n {
-	case 0:
-		seen = "last failure: "
-	case 1:
-		seen = "1 probe failed: "
-	default:
-		seen = fmt.Sprintf("%d probes in a row failed; last: ", n)
+	a := &p.active
+	fed, seen := min(a.fed, a.streak), a.message+" at "+clock(a.failed)
+	if a.request == nil {
+		seen += p.asked()
 	}
-	return seen + p.active.message + " at " + clock(p.active.failed) + p.asked()
+	switch {
+	case a.streak == 0:
+		return "last failure: " + seen
+	case fed == 0 && a.streak == 1:
+		return "1 probe failed: " + seen
+	case fed == 0:
+		return fmt.Sprintf("%d probes in a row failed; last: %s", a.streak, seen)
+	case fed < a.streak:
+		return fmt.Sprintf("%d failures in a row, %d of requests (passive.feedsActive); last: %s", a.streak, fed, seen)
+	}
+	seen = strings.TrimPrefix(seen, requestFailed)
+	if fed == 1 {
+		return "1 request failed (passive.feedsActive): " + seen
+	}
+	return fmt.Sprintf("%d requests failed (passive.feedsActive); last: %s", fed, seen)
 }
 
 // asked is what the probe asks, in brackets.
@@ -153,7 +164,7 @@ func (p *placement) pendingStory(h *route.BackendHealth) string {
 		return lead + "."
 	}
 	lead += ". So far " + p.evidence()
-	if p.rules.young(p.active.checked) {
+	if p.rules.young(later(p.active.checked, p.active.failed)) {
 		lead += "; failures count from " + p.grownUp() + " on (healthCheck.initialDelay)"
 	}
 	return lead + "."

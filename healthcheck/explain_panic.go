@@ -87,7 +87,7 @@ func (en *entry) sameFailure() (route.Kind, bool) {
 	}
 	kind := en.placements[0].active.kind
 	if slices.ContainsFunc(en.placements, func(p *placement) bool {
-		return p.check == nil || p.active.status != route.StateDown || p.active.streak == 0 || p.active.kind != kind
+		return p.check == nil || p.active.status != route.StateDown || p.active.streak == 0 || p.active.request != nil || p.active.kind != kind
 	}) {
 		return "", false
 	}

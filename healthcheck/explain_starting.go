@@ -77,7 +77,7 @@ func (en *entry) patience(list []*placement) string {
 			p = other
 		}
 	}
-	if p.rules.young(p.active.checked) {
+	if p.rules.young(later(p.active.checked, p.active.failed)) {
 		text = " Failures count from " + p.grownUp() + " on (healthCheck.initialDelay)."
 	}
 	limit := en.entrypoint.Options.HoldFor

@@ -15,7 +15,7 @@ func hint(p *placement) string {
 		text = p.ejectedHint()
 	}
 	switch probes := probeHint(p); {
-	case probes == "":
+	case probes == "", probes == text:
 		return text
 	case text == "":
 		return probes
@@ -47,10 +47,14 @@ func (p *placement) ejectedHint() string {
 	}
 }
 
-// probeHint says what to do about a placement's failing probes, "" when none fails.
+// probeHint says what to do about a placement's failing probes, or the requests that count
+// as such; "" when none fails.
 func probeHint(p *placement) string {
 	if p.check == nil || p.active.streak == 0 {
 		return ""
+	}
+	if f := p.active.request; f != nil {
+		return f.hint(logs(p.backend()))
 	}
 	text := advice(&complaint{
 		kind: p.active.kind, clue: p.active.clue, status: p.active.answered, check: &p.check.spec.Check, trafficPort: p.backend().Port,

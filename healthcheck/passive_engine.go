@@ -87,8 +87,7 @@ func (e *Engine) feedActive(p *placement, now time.Time) (what change) {
 	}
 	for range min(f.failures, p.rules.unhealthy) {
 		var step change
-		r := Result{Kind: cmp.Or(f.last.kind, route.KindBadStatus), Message: "a request failed: " + f.last.text(), Status: f.last.status}
-		if p.active, step = p.active.fedFailure(&p.rules, &r, now); step != changeNone {
+		if p.active, step = p.active.fedFailure(&p.rules, &f.last, now); step != changeNone {
 			what = step
 		}
 	}
