@@ -205,10 +205,11 @@ func (t *transport) setBody(req *http.Request, c *call) {
 		return
 	}
 	kept := exchange.Only{All: from, Keep: c.x.RequestTrailer()}
-	kept.Each(func(name, _ string) bool { // announced, without values yet
-		trailer[http.CanonicalHeaderKey(name)] = nil
-		return true
-	})
+	for _, name := range c.body.trailerNames(from) { // announced, without values yet
+		if kept.Keep(name, "") {
+			trailer[http.CanonicalHeaderKey(name)] = nil
+		}
+	}
 	req.Trailer = trailer
 	reader.atEnd = func() {
 		clear(trailer)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fairlead/router/exchange"
-	"fairlead/router/route"
 )
 
 // errTaken ends the reading of a body that went on to another attempt.
@@ -24,10 +23,10 @@ type body struct {
 	source  io.Reader
 	length  int64
 	keeping bool
-	// always is set when another attempt may need the body after this one got it.
-	always bool
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// always is set when another attempt may need the body after this one got it.
+	always  bool
 	turn    int
 	reading bool
 	read    int64
@@ -35,6 +34,7 @@ type body struct {
 	err     error     // of the source, but io.EOF
 	at      time.Time // when the source last gave something
 	kept    []byte
+	early   *early // nil before the request waits
 }
 
 // newBody returns nil for an exchange without a body; nil is usable.
@@ -54,8 +54,15 @@ func (b *body) take() (turn int, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turn++
-	whole = !b.reading && b.err == nil && int64(len(b.kept)) == b.read
+	whole = (!b.reading || b.early.runs()) && b.err == nil && int64(len(b.kept)) == b.read
 	return b.turn, whole
+}
+
+// keep keeps the body even from an attempt that got it: another one may need it.
+func (b *body) keep() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.always = true
 }
 
 // replayable reports whether all of the body was read and is kept: nobody reads it any
@@ -78,39 +85,6 @@ func (b *body) since(began time.Time, took time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return min(took, max(began.Add(took).Sub(b.at), 0))
-}
-
-// ahead reads a short body of an HTTP/1 request to its end before the request waits. Only
-// then does net/http watch the connection, so that a client that leaves gives its place
-// back; and a request that nobody waits for any more is not sent. It does nothing for a
-// body that was begun, is long, or is sent only when it is asked for. A reason other than
-// none is the answer to the client.
-func (b *body) ahead(x *exchange.Exchange) route.Reason {
-	if b == nil || x.Major != 1 || b.length == 0 || b.length > maxReplay || x.Header.Get("Expect") != "" {
-		return route.ReasonNone
-	}
-	b.mu.Lock()
-	fresh := b.read == 0 && !b.reading && !b.ended && b.err == nil
-	b.mu.Unlock()
-	if !fresh {
-		return route.ReasonNone
-	}
-	turn, _ := b.take()
-	limit := b.length
-	if limit < 0 {
-		limit = maxReplay // more could not be kept
-	}
-	piece := make([]byte, min(limit, 4<<10))
-	for at := int64(0); ; {
-		n, err := b.next(turn, at, piece[:min(limit-at, int64(len(piece)))], true)
-		at += int64(n)
-		switch {
-		case errors.Is(err, io.EOF), err == nil && at >= limit:
-			return route.ReasonNone
-		case err != nil:
-			return clientReason(err)
-		}
-	}
 }
 
 // awaited reports whether the client's next piece is being waited for.
@@ -148,32 +122,36 @@ func (b *body) release() int64 {
 // when another turn may need it again.
 func (b *body) next(turn int, at int64, p []byte, keep bool) (int, error) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	for turn == b.turn && at >= b.read && b.early.runs() {
+		b.early.moved.Wait() // for the piece that it reads
+	}
+	switch {
+	case turn != b.turn:
+		return 0, errTaken
+	case at < b.read: // an earlier turn read it; all of it is kept
+		return copy(p, b.kept[at:]), nil
+	case b.ended:
+		return 0, io.EOF
+	case b.err != nil:
+		return 0, b.err
+	}
+	n, err := b.pull(p, keep)
 	if turn != b.turn {
-		b.mu.Unlock()
 		return 0, errTaken
 	}
-	if at < b.read { // an earlier turn read it; all of it is kept
-		n := copy(p, b.kept[at:])
-		b.mu.Unlock()
-		return n, nil
-	}
-	if b.ended {
-		b.mu.Unlock()
-		return 0, io.EOF
-	}
+	return n, err
+}
+
+// pull reads a piece from the source. The caller holds the lock, which is free meanwhile.
+func (b *body) pull(p []byte, keep bool) (int, error) {
 	b.reading = true
 	b.mu.Unlock()
-
 	n, err := b.source.Read(p)
-
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.reading = false
 	b.keeping = b.keeping && (keep || b.always)
 	b.note(p[:n], err)
-	if turn != b.turn {
-		return 0, errTaken
-	}
 	return n, err
 }
 

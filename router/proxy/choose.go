@@ -29,11 +29,6 @@ func (f *delivery) begin(held *stay) route.Reason {
 func (f *delivery) queue(held *stay) route.Reason {
 	options, line := &f.r.Entrypoint.Options.Queue, &f.r.Cell.Line
 	f.rot = f.r.Cell.Load()
-	if options.Size > 0 {
-		if reason := f.body.ahead(f.x); reason != route.ReasonNone {
-			return reason
-		}
-	}
 	place, ok := line.Join(options.Size)
 	switch {
 	case ok:
@@ -43,6 +38,7 @@ func (f *delivery) queue(held *stay) route.Reason {
 		return route.ReasonQueueFull
 	}
 	defer line.Leave(place)
+	failed := f.body.ahead(f.x)
 	held.counted(f.r.Cell, time.Now())
 	defer func(since time.Time) { f.x.Held += time.Since(since) }(time.Now())
 	timer := time.NewTimer(options.Timeout)
@@ -58,8 +54,10 @@ func (f *delivery) queue(held *stay) route.Reason {
 			return route.ReasonOverloaded
 		case <-held.ended:
 			return route.ReasonOverloaded
+		case <-failed:
+			return f.body.spoilt()
 		case <-f.x.Context.Done():
-			return route.ReasonClientGone
+			return f.body.gone()
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (p *Proxy) forward(x *exchange.Exchange, r *router.Route, sticky *stickines
 	f := delivery{x: x, r: r, sticky: sticky, body: held.bodyOf(x)}
 	defer f.done()
 	if f.body != nil && resends(&r.Entrypoint.Options.Retry, x.Verb) {
-		f.body.always = true
+		f.body.keep()
 	}
 	if sticky != nil {
 		f.cookie = sticky.take(x)

@@ -146,9 +146,7 @@ func (s *stay) wait(x *exchange.Exchange, cell *route.RotationCell, rot *route.R
 	if !s.enter(cell, now) {
 		return route.ReasonQueueFull
 	}
-	if reason := s.bodyOf(x).ahead(x); reason != route.ReasonNone {
-		return reason
-	}
+	failed := s.bodyOf(x).ahead(x)
 	changed := cell.Changed()
 	if cell.Load() != rot {
 		return route.ReasonNone
@@ -160,8 +158,9 @@ func (s *stay) wait(x *exchange.Exchange, cell *route.RotationCell, rot *route.R
 	case <-changed:
 	case <-timer.C:
 	case <-s.ended: // it is asked again, and has no time left
+	case <-failed:
 	case <-x.Context.Done():
-		return route.ReasonClientGone
+		return s.body.gone()
 	}
-	return route.ReasonNone
+	return s.body.spoilt()
 }
