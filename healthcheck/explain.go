@@ -143,23 +143,7 @@ func (p *placement) pendingStory(h *route.BackendHealth) string {
 	if starting {
 		lead = "Docker's HEALTHCHECK is still starting"
 	}
-	switch h.RotationReason {
-	case route.InPendingNoVerified:
-		lead += "; it serves because nothing verified exists"
-	case route.InInitialUp:
-		lead += "; it counts as up until then (healthCheck.initial=up)"
-	case route.InUnchecked:
-		lead += "; it goes on serving" + p.share(h) + ", as before its check was turned on"
-	case route.OutInitialDown:
-		lead += "; it gets nothing before its first success (healthCheck.initial=down)"
-	case route.OutDockerStarting:
-		lead += "; verified backends serve meanwhile"
-	case route.OutBackupStandby:
-		lead += "; it is a backup, and primaries serve"
-	case route.OutMisconfigured: // nobody serves, which is said already
-	default:
-		lead += "; verified backends serve meanwhile"
-	}
+	lead += p.meantime(h)
 	if p.active.fail == 0 || starting && p.active.status != route.StatePending {
 		return lead + "."
 	}
@@ -168,6 +152,38 @@ func (p *placement) pendingStory(h *route.BackendHealth) string {
 		lead += "; failures count from " + p.grownUp() + " on (healthCheck.initialDelay)"
 	}
 	return lead + "."
+}
+
+// meantime is what a placement without a verdict does until it has one, or who serves
+// instead of it.
+func (p *placement) meantime(h *route.BackendHealth) string {
+	verified := p.entry.decision.verified
+	switch h.RotationReason {
+	case route.InPendingNoVerified:
+		if verified {
+			return "; it serves beside verified backends because the router has just started"
+		}
+		return "; it serves because nothing verified exists"
+	case route.InInitialUp:
+		return "; it counts as up until then (healthCheck.initial=up)"
+	case route.InUnchecked:
+		return "; it goes on serving" + p.share(h) + ", as before its check was turned on"
+	case route.InBackupActive:
+		return "; it serves as a backup because no primary is verified"
+	case route.InPanicThreshold:
+		return fmt.Sprintf("; it serves because fewer than %d %% are verified (panicThreshold)", p.entry.entrypoint.Options.PanicThreshold)
+	case route.OutInitialDown:
+		return "; it gets nothing before its first success (healthCheck.initial=down)"
+	case route.OutBackupStandby:
+		return "; it is a backup, and primaries serve"
+	case route.OutMisconfigured: // nobody serves, which is said already
+		return ""
+	default:
+	}
+	if verified {
+		return "; verified backends serve meanwhile"
+	}
+	return "; others serve meanwhile"
 }
 
 func (p *placement) uncheckedStory(h *route.BackendHealth) string {

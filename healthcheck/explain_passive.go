@@ -117,17 +117,18 @@ func (p *placement) passiveStory(h *route.BackendHealth, now time.Time) string {
 		lead = "A backup on trial after its ejection; primaries serve"
 	default:
 	}
-	return fmt.Sprintf("%s: %s at %s. %s", lead, s.why, moment(s.openedAt, now), p.comeback(&r, &s, h.InRotation))
+	return fmt.Sprintf("%s: %s at %s. %s", lead, s.why, moment(s.openedAt, now), p.comeback(&r, &s, h))
 }
 
 // comeback is what brings an ejected backend back, and when.
-func (p *placement) comeback(r *passiveRules, s *passive, serves bool) string {
+func (p *placement) comeback(r *passiveRules, s *passive, h *route.BackendHealth) string {
 	probes := ""
 	if how := r.recovery(); r.tells && (how == route.RecoverAuto || how == route.RecoverProbe) {
 		probes = fmt.Sprintf("%s%s launched after the ejection", successes("probe", r.heal-s.probed), p.asked())
 	}
+	waits := s.waits(h.RotationReason)
 	if s.phase == route.PhaseHalfOpen {
-		return trialText(r, s) + orSooner(probes, " brings it back as well")
+		return trialText(r, s, waits) + orSooner(probes, " brings it back as well")
 	}
 	until := "until " + moment(s.until, s.openedAt)
 	if s.ejections > 1 {
@@ -137,10 +138,18 @@ func (p *placement) comeback(r *passiveRules, s *passive, serves bool) string {
 	case route.RecoverProbe:
 		return upper(successes("probe", r.heal-s.probed)) + p.asked() + " launched after the ejection brings it back, and nothing else (passive.recovery=probe)."
 	case route.RecoverTime:
-		return "It is ejected " + until + ", and serves again then (passive.recovery=time)" + orPanic(r, s, serves) + "."
+		then := ", and serves again then (passive.recovery=time)"
+		if waits != "" {
+			then = " (passive.recovery=time); then it waits " + waits
+		}
+		return "It is ejected " + until + then + orPanic(r, s, h.InRotation) + "."
 	default:
 	}
-	text := "It is ejected " + until + "; then one request at a time is its trial" + orPanic(r, s, serves) + "."
+	then := "one request at a time is its trial"
+	if waits != "" {
+		then = "its trial waits " + waits
+	}
+	text := "It is ejected " + until + "; then " + then + orPanic(r, s, h.InRotation) + "."
 	if r.Recovery == route.RecoverProbe {
 		text += " passive.recovery=probe needs a check by http, grpc or websocket; here trials decide instead."
 	}
@@ -162,10 +171,34 @@ func orSooner(what, then string) string {
 	return " " + upper(what) + then + "."
 }
 
-func trialText(r *passiveRules, s *passive) string {
+// waits is what keeps requests from a placement beside its ejection, and with them its
+// trial; "" when nothing does.
+func (s *passive) waits(reason route.RotationReason) string {
+	switch reason {
+	case route.OutDockerStarting:
+		return "for Docker's HEALTHCHECK, which is still starting"
+	case route.OutInitialDown:
+		return "for the first success of its check (healthCheck.initial=down)"
+	case route.OutBackupStandby:
+		return "as long as primaries serve"
+	case route.OutMisconfigured:
+		return "until the route is open again"
+	case route.OutEjected:
+		if s.phase == route.PhaseHalfOpen {
+			return "for the verdict of its check"
+		}
+	default:
+	}
+	return ""
+}
+
+func trialText(r *passiveRules, s *passive, waits string) string {
 	text := "The next request is its trial"
-	if s.lease != 0 {
+	switch {
+	case s.lease != 0:
 		text = "A trial request is on its way, until " + clock(s.expires) + " at most"
+	case waits != "":
+		text = "Its trial waits " + waits
 	}
 	if r.Trials > 1 {
 		text += fmt.Sprintf(" (%d of %d have succeeded)", s.good, r.Trials)

@@ -46,6 +46,8 @@ type decision struct {
 	in      []bool
 	reasons []route.RotationReason
 	backups bool // backups serve
+	// verified: one that serves is verified, or counts as such.
+	verified bool
 }
 
 // standing is a candidate's place before anybody is chosen.
@@ -122,6 +124,7 @@ func rotate(r *rules, all []candidate) decision {
 	default:
 		d.reason = emptyReason(all, places)
 	}
+	d.verified = d.serves(places, standsVerified)
 	d.unverifiedOnly(places)
 	d.explain(r.panic, all, places)
 	return d
@@ -165,10 +168,8 @@ func (d *decision) choose(all []candidate, places []standing, accept func(standi
 // unverifiedOnly names the tier by what it holds: without a verified member the
 // founding ones are pending as any others.
 func (d *decision) unverifiedOnly(places []standing) {
-	for i, in := range d.in {
-		if in && places[i] >= standsTrial {
-			return
-		}
+	if d.serves(places, standsTrial) {
+		return
 	}
 	switch d.tier {
 	case route.TierVerified:
@@ -177,6 +178,16 @@ func (d *decision) unverifiedOnly(places []standing) {
 		d.tier = route.TierPendingBackup
 	default:
 	}
+}
+
+// serves reports whether one of a standing serves, or of a better one.
+func (d *decision) serves(places []standing, least standing) bool {
+	for i, in := range d.in {
+		if in && places[i] >= least {
+			return true
+		}
+	}
+	return false
 }
 
 // panics chooses from those that are down, because nothing better exists.
