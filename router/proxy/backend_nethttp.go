@@ -193,6 +193,9 @@ func (t *transport) setBody(req *http.Request, c *call) {
 		}
 		return
 	}
+	if t.up.backend.Scheme == route.SchemeH2C { // it may be refused on a fresh connection, too
+		c.body.keep()
+	}
 	turn, _ := c.body.take()
 	reader := &turnReader{body: c.body, turn: turn, call: c}
 	req.Body, req.ContentLength = reader, c.body.length

@@ -58,6 +58,9 @@ func failed(c *call, err error) *failure {
 	case errors.As(err, &dial):
 		f.unsent, f.kind, f.reason = true, dial.kind, dialReason(dial)
 		f.ours = dial.kind == route.KindLocalError || dial.kind == route.KindLeaving
+	case unprocessed(err):
+		f.reason, f.kind, f.ours = route.ReasonBackendClosed, route.KindLeaving, true
+		_, f.unsent = c.body.take()
 	case strings.HasPrefix(err.Error(), "net/http: invalid "): // the request, before anything was sent
 		f.reason, f.ours = route.ReasonBadRequest, true
 	default:
@@ -112,6 +115,23 @@ func dialReason(e *dialError) route.Reason {
 // errHeadTooLong is a response head beyond the limit.
 var errHeadTooLong = errors.New("the backend's response head exceeds the router's limit for response headers")
 
+// What net/http says of HTTP/2. Its errors have no types to match, or lose them where it
+// adds that it cannot send a body again.
+const (
+	textGoAway      = "http2: Transport received Server's graceful shutdown GOAWAY" // and the stream is beyond its last one
+	textRefused     = "; REFUSED_STREAM; received from peer"
+	textGoAwayEnd   = "http2: server sent GOAWAY and closed the connection" // with debug data of the backend
+	textForceClosed = "http2: client connection force closed"               // as a write on it failed
+	textConnClosed  = "http2: client conn is closed"
+)
+
+// unprocessed reports whether a backend says that it did nothing with a request, so that it
+// may be sent again whatever its method (RFC 9113 sections 6.8 and 8.7).
+func unprocessed(err error) bool {
+	text := err.Error()
+	return !strings.Contains(text, textGoAwayEnd) && (strings.Contains(text, textGoAway) || strings.Contains(text, textRefused))
+}
+
 // answerReason judges an error after the request was sent. The texts are those of
 // net/http, which has no types for them.
 func answerReason(err error) route.Reason {
@@ -122,7 +142,8 @@ func answerReason(err error) route.Reason {
 	case strings.Contains(text, "remote error: tls: "): // TLS 1.3 refuses a client certificate after the handshake
 		return route.ReasonTLSFailed
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET),
-		errors.Is(err, syscall.EPIPE), strings.Contains(text, "server closed"), strings.Contains(text, "EOF"):
+		errors.Is(err, syscall.EPIPE), strings.Contains(text, "server closed"), strings.Contains(text, "EOF"),
+		strings.Contains(text, textGoAwayEnd), strings.Contains(text, textForceClosed), strings.Contains(text, textConnClosed):
 		return route.ReasonBackendClosed
 	}
 	return route.ReasonBadResponse

@@ -23,7 +23,7 @@ func (f *delivery) again(fail *failure, held *stay) route.Reason {
 		return f.sent(fail, held)
 	}
 	switch {
-	case leaving, f.left(): // it was picked as it left: not a failure
+	case leaving && f.retired(), f.left(): // it was picked as it left: not a failure
 		return route.ReasonNone
 	case fail.kind == route.KindConnectionRefused && !f.target.Load.Proven.Load():
 		return f.notServed(held)
@@ -190,17 +190,24 @@ func (f *delivery) leaves(held *stay) bool {
 // left reports whether the backend that was contacted has left the rotation since.
 func (f *delivery) left() bool {
 	if f.ejected {
-		up, isOurs := f.target.Upstream.(*upstream)
-		return isOurs && up.left()
+		return f.retired()
 	}
 	now, key := f.r.Cell.Load(), f.target.Key()
 	return now != f.rot && !has(now.Members, key) && !has(now.Fallback, key) && !has(now.Sticky, key)
 }
 
-// mayLeave reports whether a failed dial can be the first sign of a stop.
+// retired reports whether the backend that was contacted takes no requests any more.
+func (f *delivery) retired() bool {
+	up, isOurs := f.target.Upstream.(*upstream)
+	return isOurs && up.left()
+}
+
+// mayLeave reports whether a failed dial, or a request refused over HTTP/2, can be the
+// first sign of a stop.
 func mayLeave(k route.Kind) bool {
 	switch k {
-	case route.KindConnectionRefused, route.KindConnectionReset, route.KindTLSFailure, route.KindNoRouteToHost, route.KindHostUnreachable:
+	case route.KindConnectionRefused, route.KindConnectionReset, route.KindTLSFailure, route.KindNoRouteToHost, route.KindHostUnreachable,
+		route.KindLeaving:
 		return true
 	default:
 		return false

@@ -147,10 +147,10 @@ func (c *call) unanswered(err error) bool {
 	return whole
 }
 
-// mayResend decides on the idle reuse race: the backend closed the connection while
-// the request was on its way.
+// mayResend decides on what the backend did not process, and on the idle reuse race: the
+// backend closed the connection while the request was on its way.
 func (u *upstream) mayResend(c *call, err error) bool {
-	if c.conn.discarded.Load() && c.ctx.Err() == nil {
+	if c.ctx.Err() == nil && (c.conn.discarded.Load() || unprocessed(err)) {
 		_, whole := c.body.take()
 		return whole
 	}

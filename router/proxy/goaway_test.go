@@ -1,0 +1,186 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"fairlead/router/route"
+)
+
+// h2server is a backend that speaks HTTP/2 by hand. It answers what says does not.
+type h2server struct {
+	// says gets every request whose body has ended, with the number of its connection, and
+	// reports whether it is dealt with; open is false when the connection ends with that.
+	says func(f *http2.Framer, n int, stream uint32) (done, open bool)
+	got  atomic.Int32 // requests
+}
+
+func (s *h2server) serve(n int, c net.Conn, br *bufio.Reader) {
+	if _, err := io.ReadFull(br, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	f := http2.NewFramer(c, br)
+	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	_ = f.WriteSettings()
+	for {
+		fr, err := f.ReadFrame()
+		if err != nil {
+			return
+		}
+		switch fr := fr.(type) {
+		case *http2.SettingsFrame:
+			if !fr.IsAck() {
+				_ = f.WriteSettingsAck()
+			}
+			continue
+		case *http2.DataFrame:
+			if !fr.StreamEnded() {
+				_ = f.WriteWindowUpdate(0, max(fr.Length, 1))
+				_ = f.WriteWindowUpdate(fr.StreamID, max(fr.Length, 1))
+				continue
+			}
+		case *http2.MetaHeadersFrame:
+			if !fr.StreamEnded() {
+				continue
+			}
+		default:
+			continue
+		}
+		s.got.Add(1)
+		switch done, open := s.says(f, n, fr.Header().StreamID); {
+		case !open:
+			return
+		case !done:
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: fr.Header().StreamID, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true})
+		}
+	}
+}
+
+// TestRequestThatAnH2CBackendDidNotProcess goes out again, whatever its method: the frames
+// say so (RFC 9113 sections 6.8 and 8.7). One that it may have processed does not, unless it
+// may be sent twice. Only the latter is held against the backend.
+func TestRequestThatAnH2CBackendDidNotProcess(t *testing.T) {
+	goAway := func(processed bool) func(f *http2.Framer, n int, stream uint32) (bool, bool) {
+		return func(f *http2.Framer, n int, stream uint32) (bool, bool) {
+			if n > 0 || stream == 1 {
+				return false, true
+			}
+			last := stream
+			if !processed {
+				last -= 2
+			}
+			_ = f.WriteGoAway(last, http2.ErrCodeNo, []byte("; REFUSED_STREAM; received from peer")) // as a joke
+			return true, !processed
+		}
+	}
+	refuses := func(f *http2.Framer, n int, stream uint32) (bool, bool) {
+		if n > 0 || stream != 3 {
+			return false, true
+		}
+		_ = f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
+		return true, true
+	}
+	for _, tt := range []struct {
+		name   string
+		says   func(f *http2.Framer, n int, stream uint32) (done, open bool)
+		method string
+		body   int
+		status int
+		got    int32 // requests
+		failed int   // that are held against the backend
+	}{
+		{"GOAWAY before it", goAway(false), "POST", 10, 200, 3, 0},
+		{"GOAWAY before it, all but the end of a body sent", goAway(false), "PUT", 2 * maxReplay, 502, 2, 0},
+		{"refused", refuses, "POST", 10, 200, 3, 0},
+		{"refused, no body", refuses, "DELETE", 0, 200, 3, 0},
+		{"refused, a body that is not kept", refuses, "POST", 2 * maxReplay, 502, 2, 0},
+		{"GOAWAY after it, then the end", goAway(true), "POST", 10, 502, 2, 1},
+		{"GOAWAY after it, then the end, may be repeated", goAway(true), "PUT", 10, 200, 3, 0},
+	} {
+		backend := &h2server{says: tt.says}
+		r := newRig(t)
+		r.route("app.test", []string{"h2c://" + serveRaw(t, backend.serve)})
+		r.start()
+		for i, status := range []int{200, tt.status} {
+			res, _ := r.do(r.request(tt.method, "app.test", "/", bytes.NewReader(make([]byte, tt.body))))
+			if res.StatusCode != status {
+				t.Errorf("%s: request %d: %d %v, want %d", tt.name, i, res.StatusCode, res.Header, status)
+			}
+			if status == http.StatusBadGateway {
+				wantReason(t, res, 502, route.ReasonBackendClosed)
+			}
+		}
+		failed := 0
+		for _, o := range r.outcomes.all() {
+			if o.Transport {
+				failed++
+			}
+		}
+		if failed != tt.failed || backend.got.Load() != tt.got {
+			t.Errorf("%s: %d failures, %d requests; want %d and %d", tt.name, failed, backend.got.Load(), tt.failed, tt.got)
+		}
+	}
+}
+
+// refusing is an h2c backend that refuses every request.
+func refusing() *h2server {
+	return &h2server{says: func(f *http2.Framer, _ int, stream uint32) (bool, bool) {
+		_ = f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
+		return true, true
+	}}
+}
+
+// TestBackendThatRefusesEveryStream: another one is asked, and without one there is an end.
+func TestBackendThatRefusesEveryStream(t *testing.T) {
+	busy := refusing()
+	good := &recorder{}
+	address := "h2c://" + serveRaw(t, busy.serve)
+	r := newRig(t)
+	r.route("app.test", []string{address, serveRaw(t, good.serve)})
+	r.route("alone.test", []string{address})
+	r.start()
+	for range 2 { // one of them goes to the busy one first
+		if res, _ := r.do(r.request("POST", "app.test", "/", strings.NewReader("hello"))); res.StatusCode != http.StatusOK {
+			t.Errorf("%d %v", res.StatusCode, res.Header)
+		}
+	}
+	for _, s := range good.take() {
+		if s.body != "hello" {
+			t.Errorf("body %q", s.body)
+		}
+	}
+	before := busy.got.Load()
+	res, _ := r.do(r.request("POST", "alone.test", "/", strings.NewReader("hello")))
+	wantReason(t, res, 502, route.ReasonBackendClosed)
+	if n := busy.got.Load() - before; before == 0 || n != 4 { // two tries, each of them twice
+		t.Errorf("it was sent %d times, %d before", n, before)
+	}
+	for _, o := range r.outcomes.all() {
+		if o.Transport {
+			t.Errorf("a busy backend is no failure: %+v", o)
+		}
+	}
+}
+
+// TestRefusalOfABackendThatLeaves waits for that news, as a refused connection does.
+func TestRefusalOfABackendThatLeaves(t *testing.T) {
+	r := newRig(t)
+	entry := r.route("app.test", []string{"h2c://" + serveRaw(t, refusing().serve)}, func(e *route.Entrypoint) { e.Options.RetryAttempts = 1 })
+	spare := r.rotateOnly(entry, serveRaw(t, (&recorder{}).serve))
+	r.start()
+	done := r.sendRaw(postRequest)
+	eventually(t, "the refusal waits for news", func() bool { return entry.Cell.Held.Load() == 1 })
+	entry.Cell.Store(route.NewRotation(2, route.TierVerified, []route.Member{{Placement: spare, Weight: 1}}))
+	if a := <-done; a.err != nil || a.res.StatusCode != http.StatusOK {
+		t.Errorf("%+v", a)
+	}
+}
