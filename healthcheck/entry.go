@@ -68,6 +68,7 @@ type placement struct {
 	// proof counts real requests that succeeded while it served unverified; nil
 	// unless it does.
 	proof *atomic.Int64
+	storm storm
 }
 
 // backend is shorthand for the current settings.

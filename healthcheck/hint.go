@@ -8,9 +8,9 @@ import (
 )
 
 // hint says what to do about a placement: about what keeps it out, and about its failing
-// probes. "" when nothing is wrong.
+// probes, or about a check that sees too little. "" when nothing is wrong.
 func hint(p *placement) string {
-	text := p.gatedHint()
+	text := cmp.Or(p.gatedHint(), p.stormHint())
 	if p.shown == route.StateEjected || p.shown == route.StateTrial {
 		text = p.ejectedHint()
 	}

@@ -94,6 +94,7 @@ func (e *Engine) apply(t *task, r *Result, now time.Time) {
 		p.active, what = p.active.result(&p.rules, r, now)
 		p.last = seen
 		p.ticks.add(seen)
+		p.weather()
 		p.counters.Probes++
 		if !r.OK {
 			p.counters.Failures++
