@@ -335,6 +335,10 @@ func fromHTTP(res *http.Response) *response {
 func readUpgrade(c *call, nc net.Conn) (*response, error) {
 	limit := &io.LimitedReader{R: nc, N: int64(c.up.proxy.cfg.Limits.ResponseHeaderBytes)}
 	reader := bufio.NewReader(limit)
+	if _, err := reader.Peek(1); err != nil {
+		return nil, err
+	}
+	c.conn.answered.Store(true)
 	for range maxInterim {
 		res, err := http.ReadResponse(reader, &http.Request{Method: c.x.Verb}) //nolint:bodyclose // relay closes it; interim answers and 101 have none
 		if err != nil {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -51,6 +52,40 @@ func TestResetOfABackendThatLeaves(t *testing.T) {
 		}
 		if n := len(good.take()); n != map[bool]int{true: 1, false: 0}[tt.status == http.StatusOK] || reset.Load() != 1 {
 			t.Errorf("%s, leaves %v: it reached the other %d times, the first %d times", tt.method, tt.leaves, n, reset.Load())
+		}
+	}
+}
+
+// TestHandshakeOfABackendThatLeaves is sent to another one, as any GET is: if the first did
+// not begin an answer, and does leave.
+func TestHandshakeOfABackendThatLeaves(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers string // before the end
+		leaves  bool
+		status  int
+	}{
+		{"leaves", "", true, http.StatusSwitchingProtocols},
+		{"leaves within its answer", "HTTP/1.1 101 Switching Protocols\r\n", true, http.StatusBadGateway},
+		{"stays", "", false, http.StatusBadGateway},
+	} {
+		var got atomic.Int32
+		r := newRig(t)
+		entry := r.route("app.test", []string{serveRaw(t, func(_ int, c net.Conn, br *bufio.Reader) {
+			if _, err := readSeen(br); err == nil {
+				got.Add(1)
+				_, _ = io.WriteString(c, tt.answers)
+			}
+		})}, func(e *route.Entrypoint) { e.Options.HoldFor = 0 })
+		spare := r.rotateOnly(entry, serveRaw(t, switcher))
+		r.start()
+		done := r.sendRaw(upgradeRequest)
+		if tt.leaves {
+			eventually(t, "the handshake was sent", func() bool { return got.Load() == 1 })
+			entry.Cell.Store(route.NewRotation(2, route.TierVerified, []route.Member{{Placement: spare, Weight: 1}}))
+		}
+		if a := <-done; a.err != nil || a.res.StatusCode != tt.status || got.Load() != 1 {
+			t.Errorf("%s: %+v, sent %d times", tt.name, a, got.Load())
 		}
 	}
 }

@@ -162,8 +162,8 @@ func (u *upstream) sendUpgrade(c *call) (*response, *failure) {
 		return nil, failed(c, err)
 	}
 	c.sending()
-	if made := connOf(nc); made != nil {
-		c.conn.making = made.making
+	if c.conn.conn = connOf(nc); c.conn.conn != nil {
+		c.conn.making = c.conn.conn.making
 	}
 	// The call ends by itself when its response body is relayed or cut, so this
 	// bounds a body that stalls, too.
@@ -177,7 +177,9 @@ func (u *upstream) sendUpgrade(c *call) (*response, *failure) {
 	case err != nil:
 		stop()
 		_ = nc.Close()
-		return nil, failed(c, err)
+		fail := failed(c, err)
+		fail.unanswered = c.unanswered(err)
+		return nil, fail
 	case res.tunnel != nil: // it ends with its two sides
 		stop()
 	}
