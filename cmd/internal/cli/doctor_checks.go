@@ -175,24 +175,33 @@ func (d *doctor) router(ctx context.Context, s *config.Config) bool {
 		return true
 	}
 	d.add("router", verdictOK, "answers at "+c.URL(), "")
-	for i := range providers {
-		d.provider(&providers[i])
-	}
+	var global []route.Diagnostic
 	if found, err := c.Diagnostics(limited); err == nil {
-		for _, g := range found.Global {
-			d.add("router", verdictOf(g.Severity), g.Message+" ("+g.Code+")", g.Hint)
-		}
+		global = found.Global
+	}
+	for i := range providers {
+		d.provider(&providers[i], global)
+	}
+	for _, g := range global {
+		d.add("router", verdictOf(g.Severity), g.Message+" ("+g.Code+")", g.Hint)
 	}
 	return true
 }
 
-// provider judges a provider of the running router.
-func (d *doctor) provider(p *api.Provider) {
-	if !p.Enabled || p.Connected && (p.LastError == nil || *p.LastError == "") {
+// provider judges a provider of the running router. Errors that are among its global
+// findings have a fix of their own there.
+func (d *doctor) provider(p *api.Provider, global []route.Diagnostic) {
+	message := "its provider " + p.Name + " is not connected"
+	s, behind := staleOf(p)
+	switch {
+	case behind:
+		message = s.banner(time.Now())
+	case !p.Enabled || p.Connected && p.LastError == nil:
 		return
+	case p.Connected:
+		message = "its provider " + p.Name + " is connected, but not all is well"
 	}
-	message := "its provider " + p.Name + " is not connected: routes are those of the last time it was"
-	if p.LastError != nil {
+	if p.LastError != nil && !slices.ContainsFunc(global, func(g route.Diagnostic) bool { return strings.Contains(*p.LastError, g.Message) }) {
 		message += " (" + *p.LastError + ")"
 	}
 	fix := ""

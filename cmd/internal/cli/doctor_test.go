@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/provider/docker/enginetest"
+	"fairlead/router/route"
 )
 
 // ports makes a world's listeners ones that are free.
@@ -107,6 +108,34 @@ func TestDoctorAsksARunningRouter(t *testing.T) {
 	}
 	if r.code != 1 || !found {
 		t.Errorf("exit %d\n%s", r.code, r.out)
+	}
+}
+
+// TestDoctorOnProvidersThatAreBehind says what is the matter with each, once: an engine
+// that is away, a file that is refused, an engine that was never read, one without events.
+func TestDoctorOnProvidersThatAreBehind(t *testing.T) {
+	v := away(t)
+	const refused = "routes.yaml:3:5: unknown key \"confg\""
+	v.Providers[1].LastError = refused + "\nroutes.yaml:4:5: unknown key \"hots\""
+	v.Global = []route.Diagnostic{route.Diagnose("E114", "did you mean config?", "%s", refused)}
+	v.Providers[2] = route.ProviderStatus{Name: "podman", Enabled: true, Phase: route.PhaseFailed, LastError: "no socket"}
+	v.Providers = append(v.Providers, route.ProviderStatus{Name: "swarm", Enabled: true, Connected: true, Phase: route.PhaseReady, LastError: "no events"})
+	w := liveWorld(t, v)
+	w.env = append(w.env, "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH="+tempFile(t, "routes.yaml", "entrypoints: []\n"))
+	w.ports("127.0.0.1:0", "")
+	r := w.run("doctor")
+	for _, want := range []string{
+		"router: docker engine unreachable since ", "routes are those of then (connection refused at unix:///var/run/docker.sock)",
+		"router: file refused since ", "(1h 0m): routes are those of then\n", refused + " (E114)\n      fix: did you mean config?",
+		"router: podman engine unreachable, and never read: its routes are missing (no socket)",
+		"router: its provider swarm is connected, but not all is well (no events)",
+	} {
+		if strings.Count(r.out, want) != 1 {
+			t.Errorf("not once: %q in\n%s", want, r.out)
+		}
+	}
+	if r.code != 1 || strings.Count(r.out, "unknown key") != 1 || strings.Contains(r.out, "not connected") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
 	}
 }
 

@@ -32,17 +32,21 @@ func stales(ctx context.Context, c *client.Client) []stale {
 	}
 	var list []stale
 	for i := range providers {
-		v := &providers[i]
-		s := stale{v.Name, v.Phase, v.Since, v.LastError, v.Hint, v.Connected}
-		switch phase := route.ProviderPhase(v.Phase); {
-		case !v.Enabled || phase != route.PhaseStale && phase != route.PhaseFailed:
-			continue
-		case v.StaleSince != nil:
-			s.Since = v.StaleSince
+		if s, ok := staleOf(&providers[i]); ok {
+			list = append(list, s)
 		}
-		list = append(list, s)
 	}
 	return list
+}
+
+// staleOf reports whether a provider is stale, and how.
+func staleOf(v *api.Provider) (stale, bool) {
+	s := stale{v.Name, v.Phase, v.Since, v.LastError, v.Hint, v.Connected}
+	if v.StaleSince != nil {
+		s.Since = v.StaleSince
+	}
+	phase := route.ProviderPhase(v.Phase)
+	return s, v.Enabled && (phase == route.PhaseStale || phase == route.PhaseFailed)
 }
 
 // printStale writes a banner for each: what is away, since when, what that means, what
