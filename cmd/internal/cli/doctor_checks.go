@@ -114,30 +114,46 @@ func isMountPoint(mountinfo, path string) bool {
 	return false
 }
 
-// labels judges the labels of all containers.
+// labels judges the labels of all containers. A code is said once of a container.
 func (d *doctor) labels(v *router.View) {
+	all := api.DiagnosticsOf(v)
 	told := map[string]bool{}
-	for _, r := range v.Rejected {
-		if r.Code != "" {
-			told[r.Name+r.Code] = true
-			d.add("labels", verdictWarn, fmt.Sprintf("%s is not routed: %s (%s)", r.Name, r.Reason, r.Code), r.Hint)
+	mistakes := 0
+	tell := func(about string, g *route.Diagnostic) {
+		if g.Severity != route.SeverityInfo {
+			mistakes++
 		}
+		text := strings.TrimPrefix(g.Label+": "+g.Message, ": ")
+		d.add("labels", verdictOf(g.Severity), fmt.Sprintf("%s%s (%s)", about, text, g.Code), g.Hint)
+	}
+	for i := range all.Global {
+		tell("", &all.Global[i])
 	}
 	names := candidateNames(v)
-	for _, g := range v.Global {
-		d.add("labels", verdictOf(g.Severity), g.Message+" ("+g.Code+")", g.Hint)
-	}
-	for _, c := range v.Candidates {
-		name := cmp.Or(names[c.CandidateID], short(c.CandidateID))
-		for _, g := range c.Diagnostics {
-			if key := name + g.Code; g.Severity != route.SeverityInfo && !told[key] {
+	for _, c := range all.Items {
+		for i := range c.Diagnostics {
+			g := &c.Diagnostics[i]
+			if key := c.CandidateID + g.Code; g.Severity != route.SeverityInfo && !told[key] {
 				told[key] = true
-				d.add("labels", verdictOf(g.Severity), fmt.Sprintf("%s: %s (%s)", name, strings.TrimPrefix(g.Label+": "+g.Message, ": "), g.Code), g.Hint)
+				tell(cmp.Or(names[c.CandidateID], short(c.CandidateID))+": ", g)
 			}
 		}
 	}
-	if n := len(v.Entrypoints); len(told) == 0 {
-		d.add("labels", verdictOK, plural(n, "entrypoint")+", no mistake", "")
+	for _, r := range all.Rejected {
+		if r.Code != "" && !told[r.CandidateID+r.Code] {
+			mistakes++
+			d.add("labels", verdictWarn, fmt.Sprintf("%s is not routed: %s (%s)", r.Name, r.Reason, r.Code), r.Hint)
+		}
+	}
+	for _, e := range all.Entrypoints {
+		for i := range e.Diagnostics {
+			if e.Diagnostics[i].Severity != route.SeverityInfo {
+				tell(e.EntrypointID+": ", &e.Diagnostics[i])
+			}
+		}
+	}
+	if mistakes == 0 {
+		d.add("labels", verdictOK, plural(len(v.Entrypoints), "entrypoint")+", no mistake", "")
 	}
 }
 

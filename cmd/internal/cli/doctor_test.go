@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/provider/docker/enginetest"
+	"fairlead/router"
 	"fairlead/router/route"
 )
 
@@ -60,6 +61,52 @@ func TestDoctorOnNetworksNobodyShares(t *testing.T) {
 	}
 	if r.code != 1 {
 		t.Errorf("exit %d", r.code)
+	}
+}
+
+// TestDoctorOnContainersThatWantTheSame names both, and does not say that there is no mistake.
+func TestDoctorOnContainersThatWantTheSame(t *testing.T) {
+	e := enginetest.New(enginetest.Docker29)
+	e.AddNetwork(enginetest.Network{Name: "edge"})
+	self := e.Run(enginetest.Container{Name: "router", Image: "fairlead", Networks: []string{"edge"}})
+	for _, name := range []string{"one", "two"} {
+		e.Run(enginetest.Container{Name: name, Image: "app", Networks: []string{"edge"}, Expose: []string{"80/tcp"}, Labels: map[string]string{
+			"sozune.enable": "true", "sozune.http." + name + ".host": "same.localhost"}})
+	}
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "DOCKER_HOST=" + e.ServeUnix(t), "FAIRLEAD_CONTAINER_ID=" + self, "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
+	w.ports("127.0.0.1:0", "")
+	r := w.run("doctor")
+	for _, text := range []string{"warn  labels: http_one: ", "warn  labels: http_two: ", "(W018)"} {
+		if !strings.Contains(r.out, text) {
+			t.Errorf("no %q in\n%s", text, r.out)
+		}
+	}
+	if r.code != 0 || strings.Contains(r.out, "no mistake") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
+	}
+}
+
+// TestDoctorOnLabels: whatever is wrong, of everything, of one candidate or of one
+// entrypoint, there is no word of no mistake beside it.
+func TestDoctorOnLabels(t *testing.T) {
+	wrong := []route.Diagnostic{route.Diagnose("W132", "do", "wrong"), route.Diagnose("I105", "do", "good to know")}
+	for name, v := range map[string]*router.View{
+		"global":     {Global: wrong},
+		"candidate":  {Candidates: []route.CandidateDiagnostics{{CandidateID: "c1", Diagnostics: wrong}}},
+		"entrypoint": {Entrypoints: []router.EntrypointView{{Entrypoint: &route.Entrypoint{ID: "http_x"}, Diagnostics: wrong}}},
+		"rejected":   {Rejected: []route.Rejected{{CandidateID: "c1", Name: "c1", Reason: "wrong", Code: "E001"}}},
+	} {
+		d := &doctor{p: &program{}}
+		d.labels(v)
+		if len(d.findings) == 0 || d.findings[0].Verdict != verdictWarn || !strings.Contains(d.findings[0].Message, "wrong") ||
+			strings.Contains(d.findings[len(d.findings)-1].Message, "no mistake") {
+			t.Errorf("%s: %+v", name, d.findings)
+		}
+	}
+	d := &doctor{p: &program{}}
+	d.labels(&router.View{Global: wrong[1:]})
+	if n := len(d.findings); n != 2 || d.findings[n-1].Message != "0 entrypoints, no mistake" {
+		t.Errorf("%+v", d.findings)
 	}
 }
 
