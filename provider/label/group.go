@@ -126,9 +126,6 @@ func Group(in []Input, claims Claims) Grouped {
 
 // add sorts a candidate's declarations into groups.
 func (g *grouping) add(in *Input) {
-	if in.Parsed.Rejected != nil {
-		g.out.Rejected = append(g.out.Rejected, *in.Parsed.Rejected)
-	}
 	if !in.Parsed.Enabled {
 		return
 	}
@@ -230,8 +227,8 @@ func (g *grouping) claimKey(grp *group, o owner) ClaimKey {
 	}
 }
 
-// diagnostics gathers all findings about a candidate; those of a stopped one end
-// with its last place in a group.
+// diagnostics gathers all findings about a candidate, and whether it is rejected; those of
+// a stopped one end with its last place in a group.
 func (g *grouping) diagnostics(in *Input) {
 	if in.Presence == Retained && !g.kept[in] {
 		return
@@ -244,4 +241,25 @@ func (g *grouping) diagnostics(in *Input) {
 	if list = sortDiagnostics(list); len(list) > 0 {
 		g.out.Candidates = append(g.out.Candidates, route.CandidateDiagnostics{CandidateID: id, Diagnostics: list})
 	}
+	switch {
+	case in.Parsed.Rejected != nil:
+		g.out.Rejected = append(g.out.Rejected, *in.Parsed.Rejected)
+	case in.Parsed.Enabled && !g.kept[in]:
+		g.out.Rejected = append(g.out.Rejected, *unrouted(in, list))
+	}
+}
+
+// unrouted rejects a candidate of which no declaration is routed, with what refuses the
+// first one.
+func unrouted(in *Input, findings []route.Diagnostic) *route.Rejected {
+	code := "E004"
+	if len(in.Parsed.Declarations) > 0 {
+		code = in.Parsed.Declarations[0].Refused
+	}
+	for _, d := range findings {
+		if d.Code == code {
+			return reject(in.Candidate, d.Message, code, d.Hint)
+		}
+	}
+	return reject(in.Candidate, "none of its labels makes a route", code, "") // it did not fit among the findings
 }

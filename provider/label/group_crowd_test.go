@@ -61,6 +61,7 @@ func checkInvariants(t *testing.T, in []Input, out Grouped) {
 			t.Errorf("%s: backends are not sorted", e.ID)
 		}
 	}
+	checkRejected(t, in, out)
 	if !slices.IsSortedFunc(out.Entrypoints, func(a, b *route.Entrypoint) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Error("entrypoints are not sorted")
 	}
@@ -78,6 +79,35 @@ func checkInvariants(t *testing.T, in []Input, out Grouped) {
 				t.Errorf("%s serves %s, which asks for protection", e.ID, b.ID)
 			}
 		}
+	}
+}
+
+// checkRejected: a candidate that is there and enabled is in an entrypoint, or among the
+// rejected with a code that can be explained, and never in both.
+func checkRejected(t *testing.T, in []Input, out Grouped) {
+	t.Helper()
+	places := map[string]int{}
+	for _, e := range out.Entrypoints {
+		for _, b := range e.Backends {
+			places[b.Container.ID] = 1
+		}
+		for _, a := range e.Absent {
+			places[a.CandidateID] = 1
+		}
+	}
+	for _, r := range out.Rejected {
+		places[r.CandidateID]++
+		if _, ok := Explain(r.Code); r.Code != "" && !ok || r.Reason == "" {
+			t.Errorf("rejected without a reason: %+v", r)
+		}
+	}
+	for i := range in {
+		if n := places[in[i].Candidate.ID]; in[i].Parsed.Enabled && in[i].Presence != Retained && n != 1 {
+			t.Errorf("%s is in %d places", in[i].Candidate.ID, n)
+		}
+	}
+	if !slices.IsSortedFunc(out.Rejected, func(a, b route.Rejected) int { return strings.Compare(a.CandidateID, b.CandidateID) }) {
+		t.Error("rejected candidates are not sorted")
 	}
 }
 
