@@ -12,11 +12,8 @@ func (p *program) printDiagnostics(indent string, list []route.Diagnostic) {
 	for i := range list {
 		d := &list[i]
 		line := fmt.Sprintf("%s%s %s", indent, s.severity(d.Severity), s.bold(d.Code))
-		if d.Label != "" {
-			line += "  " + d.Label
-			if d.Value != "" {
-				line += "=" + shorten(d.Value, 60)
-			}
+		if label := labelOf(d); label != "" {
+			line += "  " + label
 		}
 		p.say("%s", line)
 		_, _ = fmt.Fprint(p.Out, wrap(d.Message, indent+"    ", 110))
@@ -24,4 +21,12 @@ func (p *program) printDiagnostics(indent string, list []route.Diagnostic) {
 			_, _ = fmt.Fprint(p.Out, wrap("fix: "+d.Hint, indent+"    ", 110))
 		}
 	}
+}
+
+// labelOf is the label that a diagnostic is about, with its value; "" when it is about none.
+func labelOf(d *route.Diagnostic) string {
+	if d.Label == "" || d.Value == "" {
+		return d.Label
+	}
+	return d.Label + "=" + shorten(d.Value, 60)
 }

@@ -93,6 +93,8 @@ type report struct {
 	// Rejected are the candidates that are not routed at all.
 	Rejected []route.Rejected `json:"rejected"`
 	Ignored  int              `json:"ignored"`
+
+	routed, skipped int // entrypoints and rejected, before the filter
 }
 
 // reportedRoute is one entrypoint that would exist.
@@ -108,10 +110,12 @@ type reportedRoute struct {
 type finding struct {
 	About       string             `json:"about"`
 	Diagnostics []route.Diagnostic `json:"diagnostics"`
+
+	candidate string // its id, "" when it is about something else
 }
 
 func newReport(v *router.View) report {
-	r := report{Entrypoints: []reportedRoute{}, Findings: []finding{}, Rejected: slices.Clone(v.Rejected)}
+	r := report{Entrypoints: []reportedRoute{}, Findings: []finding{}, Rejected: append([]route.Rejected{}, v.Rejected...)}
 	names := candidateNames(v)
 	told := map[route.Diagnostic]bool{}
 	for _, c := range v.Candidates {
@@ -119,21 +123,21 @@ func newReport(v *router.View) report {
 		if name := names[c.CandidateID]; name != "" && name != about {
 			about = name + " (" + about + ")"
 		}
-		r.Findings = append(r.Findings, finding{about, slices.Clone(c.Diagnostics)})
+		r.Findings = append(r.Findings, finding{about, slices.Clone(c.Diagnostics), c.CandidateID})
 		for _, d := range c.Diagnostics {
 			told[d] = true
 		}
 	}
 	slices.SortStableFunc(r.Findings, func(a, b finding) int { return strings.Compare(a.About, b.About) })
 	if len(v.Global) > 0 {
-		r.Findings = slices.Insert(r.Findings, 0, finding{"all of it", slices.Clone(v.Global)})
+		r.Findings = slices.Insert(r.Findings, 0, finding{"all of it", slices.Clone(v.Global), ""})
 	}
 	for i := range v.Entrypoints {
 		e := &v.Entrypoints[i]
 		r.Entrypoints = append(r.Entrypoints, newReportedRoute(e.Entrypoint))
 		own := slices.DeleteFunc(slices.Clone(e.Diagnostics), func(d route.Diagnostic) bool { return told[d] })
 		if len(own) > 0 {
-			r.Findings = append(r.Findings, finding{e.Entrypoint.ID, own})
+			r.Findings = append(r.Findings, finding{e.Entrypoint.ID, own, ""})
 		}
 	}
 	for i := range v.Providers {
@@ -191,37 +195,48 @@ func short(id string) string {
 // count adds up what was found. A rejected candidate counts by its code, unless a
 // diagnostic of it says the same.
 func (r *report) count() {
+	r.routed, r.skipped = len(r.Entrypoints), len(r.Rejected)
 	counts := map[route.Severity]int{}
 	for _, f := range r.Findings {
 		for _, d := range f.Diagnostics {
 			counts[d.Severity]++
 		}
 	}
-	for _, c := range r.Rejected {
-		said := slices.ContainsFunc(r.Findings, func(f finding) bool {
-			return strings.Contains(f.About, short(c.CandidateID)) &&
-				slices.ContainsFunc(f.Diagnostics, func(d route.Diagnostic) bool { return d.Code == c.Code })
-		})
-		if c.Code != "" && !said {
+	for i := range r.Rejected {
+		if c := &r.Rejected[i]; c.Code != "" && r.cause(c) == nil {
 			counts[route.SeverityOf(c.Code)]++
 		}
 	}
 	r.Errors, r.Warnings, r.Infos = counts[route.SeverityError], counts[route.SeverityWarn], counts[route.SeverityInfo]
 }
 
-// filter leaves out what the flags do not want; the counts stay.
+// cause is the diagnostic that a candidate is rejected for, nil when none says the same.
+func (r *report) cause(c *route.Rejected) *route.Diagnostic {
+	for i := range r.Findings {
+		list := r.Findings[i].Diagnostics
+		if n := slices.IndexFunc(list, func(d route.Diagnostic) bool { return d.Code == c.Code && d.Message == c.Reason }); n >= 0 && r.Findings[i].candidate == c.CandidateID {
+			return &list[n]
+		}
+	}
+	return nil
+}
+
+// filter leaves out what the flags do not want; the counts stay. Of what is not routed all
+// is wanted, unless it is no error and only errors are.
 func (r *report) filter(o *validateOptions) {
 	rank := map[route.Severity]int{route.SeverityInfo: 0, route.SeverityWarn: 1, route.SeverityError: 2}
 	least := rank[route.Severity(o.severity)]
+	if o.onlySkipped {
+		least = rank[route.SeverityError]
+		r.Entrypoints = slices.DeleteFunc(r.Entrypoints, func(e reportedRoute) bool { return e.Closed == "" && len(e.Backends) > 0 })
+	} else if least == rank[route.SeverityError] {
+		r.Rejected = slices.DeleteFunc(r.Rejected, func(c route.Rejected) bool { return rank[route.SeverityOf(c.Code)] < least })
+	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		f.Diagnostics = slices.DeleteFunc(f.Diagnostics, func(d route.Diagnostic) bool { return rank[d.Severity] < least })
 	}
-	r.Findings = slices.DeleteFunc(r.Findings, func(f finding) bool { return len(f.Diagnostics) == 0 || o.onlySkipped })
-	r.Rejected = slices.DeleteFunc(r.Rejected, func(c route.Rejected) bool { return rank[route.SeverityOf(c.Code)] < least })
-	if o.onlySkipped {
-		r.Entrypoints = slices.DeleteFunc(r.Entrypoints, func(e reportedRoute) bool { return e.Closed == "" && len(e.Backends) > 0 })
-	}
+	r.Findings = slices.DeleteFunc(r.Findings, func(f finding) bool { return len(f.Diagnostics) == 0 })
 }
 
 func (p *program) printReport(r report, o *validateOptions) {
@@ -243,40 +258,51 @@ func (p *program) printReport(r report, o *validateOptions) {
 		t.write(p.Out, "  ", s)
 		p.say("")
 	}
-	p.printRejected(r.Rejected)
+	told := p.printRejected(&r)
 	for _, f := range r.Findings {
-		p.say("%s", s.bold(f.About))
-		p.printDiagnostics("  ", f.Diagnostics)
-		p.say("")
+		f.Diagnostics = slices.DeleteFunc(f.Diagnostics, func(d route.Diagnostic) bool { return told[f.candidate] == d })
+		if len(f.Diagnostics) > 0 {
+			p.say("%s", s.bold(f.About))
+			p.printDiagnostics("  ", f.Diagnostics)
+			p.say("")
+		}
 	}
 	notes := plural(r.Infos, "note")
-	if r.Infos > 0 && o.severity != string(route.SeverityInfo) {
+	if r.Infos > 0 && !o.onlySkipped && o.severity != string(route.SeverityInfo) {
 		notes += " (--severity info shows them)"
 	}
-	p.say("%s, %s not routed; %s, %s, %s.", plural(len(r.Entrypoints), "entrypoint"), plural(len(r.Rejected), "candidate"),
+	p.say("%s, %s not routed; %s, %s, %s.", plural(r.routed, "entrypoint"), plural(r.skipped, "candidate"),
 		plural(r.Errors, "error"), plural(r.Warnings, "warning"), notes)
 	if r.Ignored > 0 {
 		p.say("%s", s.dim(fmt.Sprintf("%s without labels of ours, or switched off.", plural(r.Ignored, "candidate"))))
 	}
 }
 
-func (p *program) printRejected(list []route.Rejected) {
-	if len(list) == 0 {
-		return
+// printRejected returns the diagnostics that it told, by candidate.
+func (p *program) printRejected(r *report) map[string]route.Diagnostic {
+	if len(r.Rejected) == 0 {
+		return nil
 	}
+	told := map[string]route.Diagnostic{}
 	s := p.style(p.Out)
 	p.say("%s", s.bold("Not routed"))
 	t := table{head: []string{"CANDIDATE", "CODE", "WHY"}}
-	for _, c := range list {
+	for i := range r.Rejected {
+		c := &r.Rejected[i]
 		name := c.Name
 		if id := short(c.CandidateID); id != name {
 			name += " (" + id + ")"
 		}
 		t.add(name, c.Code, c.Reason)
+		if d := r.cause(c); d != nil {
+			told[c.CandidateID] = *d
+			t.note(labelOf(d))
+		}
 		if c.Hint != "" {
 			t.note("fix: " + c.Hint)
 		}
 	}
 	t.write(p.Out, "  ", s)
 	p.say("")
+	return told
 }

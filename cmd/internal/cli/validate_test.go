@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead/provider/docker/enginetest"
+	"fairlead/router/route"
+)
+
+// skippedWorld has one container that is routed, and four that are not, each for another reason.
+func skippedWorld(t *testing.T) *world {
+	t.Helper()
+	e := enginetest.New(enginetest.Docker29)
+	e.AddNetwork(enginetest.Network{Name: "edge"})
+	e.AddNetwork(enginetest.Network{Name: "away"})
+	self := e.Run(enginetest.Container{Name: "router", Image: "fairlead", Networks: []string{"edge"}})
+	for name, labels := range map[string]map[string]string{
+		"bare":     {},
+		"hostless": {"sozune.http.x.port": "8080", "sozune.http.x.wieght": "3"},
+		"db":       {"sozune.tcp.db.entrypoint": "mysql"},
+		"far":      {"sozune.http.far.host": "far.localhost"},
+		"fine":     {"sozune.http.fine.host": "fine.localhost", "sozune.http.fine.wieght": "3"},
+	} {
+		network := "edge"
+		if name == "far" {
+			network = "away"
+		}
+		labels["sozune.enable"] = "true"
+		e.Run(enginetest.Container{Name: name, Image: "app", Networks: []string{network}, Expose: []string{"80/tcp"}, Labels: labels})
+	}
+	return &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "DOCKER_HOST=" + e.ServeUnix(t), "FAIRLEAD_CONTAINER_ID=" + self, "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
+}
+
+// TestValidateSaysWhyWhateverIsNotRouted: by name, with a code and a fix, once.
+func TestValidateSaysWhyWhateverIsNotRouted(t *testing.T) {
+	w := skippedWorld(t)
+	for _, args := range []string{"validate --only-skipped", "validate", "validate --only-skipped --severity info", "validate --severity error"} {
+		r := w.run(strings.Fields(args)...)
+		_, rejected, _ := strings.Cut(r.out, "Not routed\n")
+		rejected, findings, _ := strings.Cut(rejected, "\n\n")
+		for name, code := range map[string]string{"bare": "E004", "hostless": "E002", "db": "E110"} {
+			if row, _, _ := strings.Cut(rejected[max(strings.Index(rejected, "  "+name+" ("), 0):], "fix: "); !strings.Contains(row, "  "+code+"  ") {
+				t.Errorf("%s: no row of %s with %s", args, name, code)
+			}
+			if strings.Count(r.out, code) != 1 {
+				t.Errorf("%s: %s is not said once", args, code)
+			}
+		}
+		if !strings.Contains(rejected, "sozune.tcp.db.entrypoint=mysql\n") || strings.Count(rejected, "fix: ") != 3 {
+			t.Errorf("%s: no label, or not a fix for each", args)
+		}
+		if _, far, ok := strings.Cut(findings, "far ("); !ok || !strings.Contains(far, "error E105") || !strings.Contains(far, "fix: ") {
+			t.Errorf("%s: nothing of far", args)
+		}
+		if plain := args == "validate"; strings.Contains(r.out, "W013") != plain || strings.Contains(r.out, "http_fine") == strings.Contains(args, "only") {
+			t.Errorf("%s: of what is routed too much or too little", args)
+		}
+		if r.code != 1 || !strings.Contains(r.out, "\n2 entrypoints, 3 candidates not routed; 4 errors, 2 warnings, ") {
+			t.Errorf("%s: exit %d", args, r.code)
+		}
+		if t.Failed() {
+			t.Fatal(r.all())
+		}
+	}
+	if r := w.run("doctor"); r.code != 1 || strings.Count(r.out, "fail  labels: ") != 4 || !strings.Contains(r.out, "bare: ") ||
+		strings.Count(r.out, "(E004)")+strings.Count(r.out, "(E002)")+strings.Count(r.out, "(E110)") != 3 {
+		t.Errorf("doctor: exit %d\n%s", r.code, r.all())
+	}
+}
+
+// TestValidateSkippedForPrograms: the rejected by name and code, and no finding that is no error.
+func TestValidateSkippedForPrograms(t *testing.T) {
+	var out report
+	r := skippedWorld(t).run("validate", "--only-skipped", "--json")
+	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, c := range out.Rejected {
+		got[c.Name] = c.Code
+	}
+	if !maps.Equal(got, map[string]string{"bare": "E004", "hostless": "E002", "db": "E110"}) || out.Errors != 4 || len(out.Findings) != 4 {
+		t.Errorf("%s", r.out)
+	}
+	for _, f := range out.Findings {
+		if slices.ContainsFunc(f.Diagnostics, func(d route.Diagnostic) bool { return d.Severity != route.SeverityError }) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestValidateWithNothingToSay gives lists, empty ones.
+func TestValidateWithNothingToSay(t *testing.T) {
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}}
+	routes := tempFile(t, "routes.yaml", "entrypoints: []\n")
+	for _, args := range [][]string{{"validate", "--json", "-f", routes}, {"validate", "--json", "--only-skipped", "-f", routes}} {
+		r := w.run(args...)
+		for _, key := range []string{"entrypoints", "findings", "rejected"} {
+			if !strings.Contains(r.out, `"`+key+`": []`) {
+				t.Errorf("%v: no empty list %s in\n%s", args, key, r.all())
+			}
+		}
+	}
+}
+
+// TestValidateCountsBeforeItFilters: the last line is about everything that was read.
+func TestValidateCountsBeforeItFilters(t *testing.T) {
+	routes := tempFile(t, "routes.yaml", `entrypoints:
+  - {name: odd, protocol: Ftp, backends: [{address: 10.0.0.1, port: 80}], config: {}}
+  - {name: fine, protocol: Http, backends: [{address: 10.0.0.1, port: 80}], config: {hostnames: [fine.localhost]}}
+`)
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}}
+	for args, shown := range map[string]bool{"": true, "--severity error": false, "--only-skipped": true, "--only-skipped --severity error": true} {
+		r := w.run(append([]string{"validate", "-f", routes}, strings.Fields(args)...)...)
+		if !strings.Contains(r.out, "1 entrypoint, 1 candidate not routed; 0 errors, 1 warning, ") || strings.Contains(r.out, "W012") != shown {
+			t.Errorf("%s\n%s", args, r.all())
+		}
+	}
+}
+
+// TestValidateShowsWhatIsRejectedWithoutACode: it is not routed either.
+func TestValidateShowsWhatIsRejectedWithoutACode(t *testing.T) {
+	for severity, shown := range map[string]int{"info": 1, "warn": 1, "error": 0} {
+		r := report{Rejected: []route.Rejected{{CandidateID: "c1", Name: "once", Reason: "ignored: one-off"}}}
+		r.filter(&validateOptions{severity: severity})
+		if len(r.Rejected) != shown {
+			t.Errorf("%s: %v", severity, r.Rejected)
+		}
+	}
+}
