@@ -1,11 +1,15 @@
 package dashboard
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"fairlead/router"
+	"fairlead/router/route"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -98,6 +102,48 @@ func TestNothingOverflowsOnAPhone(t *testing.T) {
 				.filter(e => e.getBoundingClientRect().height < 24).slice(0, 3).map(e => e.outerHTML.slice(0, 60)).join()`); small != "" {
 				t.Errorf("%s %s: too small to touch: %s", scene, page, small)
 			}
+		}
+	}
+}
+
+// crowdView has entrypoints with 1 to 12 backends, and one with more than a strip shows.
+func crowdView(now time.Time) *router.View {
+	w := newWorld(now)
+	for n := 1; n <= 12; n++ {
+		s := w.add("crowd", fmt.Sprintf("of%02d", n), fmt.Sprintf("of%02d.example.com", n)).replicas(n, 8080)
+		if n > 3 {
+			s.fail(1, route.KindTimeout, "no answer", "", time.Minute, route.OutProbeFailed).
+				is(route.EntrypointPartial, time.Minute, fmt.Sprintf("Degraded: %d of %d backends in rotation.", n-1, n))
+		}
+		s.done()
+	}
+	w.add("crowd", "of60", "of60.example.com").replicas(60, 8080).done()
+	return w.built()
+}
+
+// TestAPhonesRowKeepsItsNumbersTogether: on one line and in the columns of the other rows,
+// however many backends it has.
+func TestAPhonesRowKeepsItsNumbersTogether(t *testing.T) {
+	ctx := newBrowser(t)
+	now := time.Now()
+	server := serve(t, still{crowdView(now)}, func(c *Config) { c.Series = series{now: now, broken: map[string]float64{"http_of12": .93}} })
+	for _, width := range []int64{320, 360, 390, 430, 700} {
+		do(t, ctx, chromedp.EmulateViewport(width, 2400, chromedp.EmulateMobile), chromedp.Navigate(server.URL+"/dashboard/entrypoints"))
+		if n := eval[int](t, ctx, `document.querySelectorAll('.entries tbody tr').length`); n != 13 {
+			t.Fatalf("%d rows", n)
+		}
+		if odd := eval[string](t, ctx, `(() => {
+			const columns = new Set(), odd = []
+			for (const row of document.querySelectorAll('.entries tbody tr')) {
+				const cells = [...row.querySelectorAll('td.n')].map(c => c.getBoundingClientRect())
+				columns.add(cells.map(c => Math.round(c.right)).join())
+				const parts = [...row.querySelector('.strip').children].map(c => c.getBoundingClientRect())
+				const over = parts.some(p => p.right > row.getBoundingClientRect().right - 14 || cells.some(c => p.right > c.left && p.bottom > c.top + 2))
+				if (cells.length !== 3 || new Set(cells.map(c => Math.round(c.top))).size !== 1 || over) odd.push(row.dataset.key)
+			}
+			return odd.join(' ') + (columns.size === 1 ? '' : ' columns ' + [...columns].join(' '))
+		})()`); odd != "" {
+			t.Errorf("%d wide: %s", width, odd)
 		}
 	}
 }

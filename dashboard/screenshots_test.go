@@ -40,7 +40,9 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("pictures are taken by make screenshots")
 	}
 	ctx := newBrowser(t)
-	for scene, build := range scenes() {
+	pictured := scenes()
+	pictured["crowd"] = crowdView
+	for scene, build := range pictured {
 		now := time.Now()
 		s := series{now: now, quiet: scene == "empty"}
 		if scene == "broken" {
