@@ -148,6 +148,9 @@ func (c *Controller) take(s route.Snapshot) {
 	c.table.Store(next.table)
 	c.picture.Store(next)
 	c.objects.retire(c.generation)
+	for _, l := range diff.removed {
+		l.entry.Cell.Line.Wake() // nobody publishes a rotation for it any more
+	}
 	c.swaps.count.Add(1)
 	c.swaps.took.Add(int64(time.Since(began)))
 	c.log(was.table, next.table, diff)

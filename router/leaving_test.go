@@ -88,3 +88,22 @@ func TestDoubtLastsUntilTheTableIsInForce(t *testing.T) {
 		}
 	})
 }
+
+// TestARemovedEntrypointTellsItsLine: nobody publishes a rotation for it any more.
+func TestARemovedEntrypointTellsItsLine(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		b := entrypoint(t, "http_b", "b.example")
+		r.send("docker", entrypoint(t, "http_a", "a.example"), b)
+		place, _ := r.Table().Route("http_a").Cell.Line.Join(1)
+		<-place.Turn()
+		r.send("docker", b)
+		select {
+		case <-place.Turn():
+		default:
+			t.Error("who waits in its line is not told")
+		}
+		if r.upstreams.opened[0].retired != nil {
+			t.Error("retired though it is used")
+		}
+	})
+}

@@ -49,6 +49,9 @@ func (f *delivery) queue(held *stay) route.Reason {
 			if reason := f.take(); reason != route.ReasonOverloaded {
 				return reason
 			}
+			if f.deserted() {
+				return route.ReasonLeaving
+			}
 		case <-timer.C:
 			line.Tire()
 			return route.ReasonOverloaded
@@ -60,6 +63,18 @@ func (f *delivery) queue(held *stay) route.Reason {
 			return f.body.gone()
 		}
 	}
+}
+
+// deserted reports whether the entrypoint was removed while all of its backends were
+// full: they take no more requests, and nobody will publish another rotation. It is what
+// would be found out as soon as a slot is free.
+func (f *delivery) deserted() bool {
+	for i := range f.rot.Members {
+		if up, isOurs := f.rot.Members[i].Placement.Upstream.(*upstream); !isOurs || !up.left() {
+			return false
+		}
+	}
+	return f.r.Cell.Load() == f.rot // asked last: others are published before their backends retire
 }
 
 // take is begin without waiting. Where a backend left, or was taken out by its operator,
