@@ -1,6 +1,7 @@
 package healthcheck
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -19,6 +20,7 @@ func (e *Engine) Apply(generation uint64, sets []route.PlacementSet) {
 	e.rev++
 	e.views.forget()
 	step := &applyStep{engine: e, now: now}
+	step.refind(sets)
 	var changed []*entry
 	for i := range sets {
 		if en := step.set(&sets[i]); en != nil {
@@ -46,6 +48,7 @@ type applyStep struct {
 	now    time.Time
 	fresh  []*check // new ones, not booked yet
 	loose  []*check // may have lost their last user
+	ended  []*entry // whose cells no set has
 	moves  []move
 }
 
@@ -56,23 +59,49 @@ type move struct {
 	cause     string
 }
 
+// refind finds the entries of entrypoints that have another id now: all that is known of one
+// goes with its cell. One without a set ends, whoever has its id.
+func (s *applyStep) refind(sets []route.PlacementSet) {
+	e := s.engine
+	var open []*route.PlacementSet
+	for i := range sets {
+		if en := e.entries[sets[i].Entrypoint.ID]; en != nil && en.cell == sets[i].Cell {
+			en.batch = e.batch
+		} else {
+			open = append(open, &sets[i])
+		}
+	}
+	left := map[*route.RotationCell]*entry{}
+	for id, en := range e.entries {
+		if en.batch != e.batch {
+			left[en.cell] = en
+			delete(e.entries, id)
+		}
+	}
+	for _, set := range open {
+		if en := left[set.Cell]; en != nil {
+			delete(left, set.Cell)
+			en.id = set.Entrypoint.ID
+			e.entries[en.id] = en
+		}
+	}
+	s.ended = slices.Collect(maps.Values(left))
+}
+
 // set brings one set into force and returns its entry when anything changed.
 func (s *applyStep) set(set *route.PlacementSet) *entry {
 	e, id := s.engine, set.Entrypoint.ID
 	en := e.entries[id]
 	if en == nil {
-		en = &entry{id: id, since: s.now}
+		en = &entry{id: id, cell: set.Cell, since: s.now}
 		e.entries[id] = en
 	} else if en.same(set) {
-		en.batch = e.batch
 		return nil
 	}
 	en.batch = e.batch
-	if en.cell != set.Cell {
-		en.cell, en.rotation = set.Cell, nil
-	}
 	changed := en.entrypoint != set.Entrypoint
 	en.entrypoint = set.Entrypoint
+	e.book.follow(en)
 	en.settleBreaker()
 	s.replace(en, set.Placements, changed)
 	return en
@@ -239,14 +268,10 @@ func (s *applyStep) remove(p *placement) {
 // removeUnnamed forgets what this Apply did not name, and checks without users.
 func (s *applyStep) removeUnnamed() {
 	e := s.engine
-	for id, en := range e.entries {
-		if en.batch == e.batch {
-			continue
-		}
+	for _, en := range s.ended {
 		for _, p := range en.placements {
 			s.remove(p)
 		}
-		delete(e.entries, id)
 	}
 	for _, c := range s.loose {
 		if len(c.users) > 0 || e.checks[c.key] != c {

@@ -37,9 +37,10 @@ type notice struct {
 	what       change
 	entry      bool           // of the entrypoint itself
 	idle       route.Upstream // its idle connections are closed
-	tunnels    route.Upstream // its tunnels are closed
-	local      string         // a local fault, instead of a transition
-	probe      *traced        // the line of a probe, instead of a transition
+	tunnels    route.Upstream // its tunnels of the entrypoint with this key are closed
+	key        string
+	local      string  // a local fault, instead of a transition
+	probe      *traced // the line of a probe, instead of a transition
 }
 
 // outbox keeps notices in the order of application until they are sent.
@@ -80,12 +81,12 @@ func (e *Engine) flush() {
 }
 
 // down notes what becomes of the connections of a backend that was taken out.
-func (n *notice) down(p *route.Placement, mode route.OnDown) {
+func (n *notice) down(p *placement, mode route.OnDown) {
 	if mode != route.OnDownKeep {
-		n.idle = p.Upstream
+		n.idle = p.current.Upstream
 	}
 	if mode == route.OnDownClose {
-		n.tunnels = p.Upstream
+		n.tunnels, n.key = p.current.Upstream, p.entry.key
 	}
 }
 
@@ -103,7 +104,7 @@ func (e *Engine) send(n *notice) {
 		n.idle.CloseIdle()
 	}
 	if n.tunnels != nil {
-		n.tunnels.CloseTunnels(n.transition.Entrypoint)
+		n.tunnels.CloseTunnels(n.key)
 	}
 	e.log(n)
 	if e.cfg.OnTransition != nil {
@@ -126,7 +127,7 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 		p.counters.Transitions++
 		t.Debug = to == route.StateLeaving || to == route.StatePending || to == route.StateUnchecked && !comesUp(from)
 		if to == route.StateDown || to == route.StateEjected || to == route.StateMaintenance {
-			n.down(p.current, p.entry.entrypoint.Options.OnDown)
+			n.down(p, p.entry.entrypoint.Options.OnDown)
 		}
 		if to == route.StateMaintenance {
 			n.idle = p.current.Upstream // whatever onDown says of failures

@@ -12,6 +12,7 @@ import (
 // entry is an entrypoint that the engine knows.
 type entry struct {
 	id         string
+	key        string // of the entrypoint: it stays when the id goes to another one
 	entrypoint *route.Entrypoint
 	cell       *route.RotationCell
 	placements []*placement // sorted by backend id

@@ -11,7 +11,7 @@ import (
 // orderKey is what an order is bound to: an entrypoint and one start of a container or
 // one static address; neither for an order about every backend.
 type orderKey struct {
-	entrypoint string
+	entrypoint string // its Key: an order never goes along with an id
 	container  string // full id
 	started    int64  // of the container, Unix nanoseconds
 	address    string // of a static backend
@@ -25,9 +25,9 @@ func service(entrypoint string) orderKey { return orderKey{entrypoint: entrypoin
 func (p *placement) orderKey() orderKey {
 	b := p.backend()
 	if b.Container == nil {
-		return orderKey{entrypoint: p.entry.id, address: b.Address()}
+		return orderKey{entrypoint: p.entry.key, address: b.Address()}
 	}
-	k := orderKey{entrypoint: p.entry.id, container: b.Container.ID}
+	k := orderKey{entrypoint: p.entry.key, container: b.Container.ID}
 	if !b.StartedAt.IsZero() {
 		k.started = b.StartedAt.UnixNano()
 	}
@@ -37,6 +37,7 @@ func (p *placement) orderKey() orderKey {
 // order is one that is in force. Its state is ready only for a backend that is exempt
 // from an order about all.
 type order struct {
+	id       string // of the entrypoint, as it was called last
 	admin    route.Admin
 	restored bool      // from before the start of the router, and not seen to match yet
 	missing  time.Time // since when there is nothing that it is bound to; zero while there is
@@ -64,6 +65,23 @@ func (b *orderBook) tell() {
 	}
 }
 
+// follow keeps the orders about an entrypoint with it: when it has another id, when its
+// owner left what goes on to another one, and, for orders of older state files that know no
+// more, from its id on.
+func (b *orderBook) follow(en *entry) {
+	was := cmp.Or(en.key, en.id)
+	en.key = en.entrypoint.Key()
+	for key, o := range b.orders {
+		if key.entrypoint != en.key && key.entrypoint != was || key.entrypoint == en.key && o.id == en.id {
+			continue
+		}
+		delete(b.orders, key)
+		key.entrypoint, o.id = en.key, en.id
+		b.orders[key] = o
+		b.tell()
+	}
+}
+
 // orderFor is the order that is in force for a placement: the one about it before the
 // one about all; nil without any.
 func (e *Engine) orderFor(p *placement) *order {
@@ -73,7 +91,7 @@ func (e *Engine) orderFor(p *placement) *order {
 	if o := e.book.orders[p.orderKey()]; o != nil {
 		return o
 	}
-	return e.book.orders[service(p.entry.id)]
+	return e.book.orders[service(p.entry.key)]
 }
 
 // enters is the state that a new placement is told to come from, and the cause of its
@@ -131,9 +149,9 @@ func (e *Engine) outlived(key orderKey, o *order, now time.Time) bool {
 
 // matches reports whether there is what an order is bound to.
 func (e *Engine) matches(key orderKey) bool {
-	en := e.entries[key.entrypoint]
-	if en == nil || key == service(key.entrypoint) {
-		return en != nil
+	en := e.entries[e.book.orders[key].id]
+	if en == nil || en.key != key.entrypoint || key == service(key.entrypoint) {
+		return en != nil && en.key == key.entrypoint
 	}
 	return slices.ContainsFunc(en.placements, func(p *placement) bool { return p.orderKey() == key })
 }
@@ -148,14 +166,14 @@ func (e *Engine) Orders() []route.StandingOrder {
 	defer e.mu.Unlock()
 	list := make([]route.StandingOrder, 0, len(e.book.orders))
 	for key, o := range e.book.orders {
-		s := route.StandingOrder{Entrypoint: key.entrypoint, Container: key.container, Address: key.address, Admin: o.admin}
+		s := route.StandingOrder{Entrypoint: o.id, Identity: key.entrypoint, Container: key.container, Address: key.address, Admin: o.admin}
 		if key.started != 0 {
 			s.StartedAt = time.Unix(0, key.started).UTC()
 		}
 		list = append(list, s)
 	}
 	slices.SortFunc(list, func(a, b route.StandingOrder) int {
-		return cmp.Or(cmp.Compare(a.Entrypoint, b.Entrypoint), cmp.Compare(a.Container, b.Container),
+		return cmp.Or(cmp.Compare(a.Entrypoint, b.Entrypoint), cmp.Compare(a.Identity, b.Identity), cmp.Compare(a.Container, b.Container),
 			a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Address, b.Address))
 	})
 	return list
@@ -174,11 +192,11 @@ func (e *Engine) Restore(list []route.StandingOrder) {
 		if !s.Admin.ExpiresAt.IsZero() && !now.Before(s.Admin.ExpiresAt) {
 			continue
 		}
-		key := orderKey{entrypoint: s.Entrypoint, container: s.Container, address: s.Address}
+		key := orderKey{entrypoint: cmp.Or(s.Identity, s.Entrypoint), container: s.Container, address: s.Address}
 		if !s.StartedAt.IsZero() {
 			key.started = s.StartedAt.UnixNano()
 		}
-		o := &order{admin: s.Admin, restored: true}
+		o := &order{id: s.Entrypoint, admin: s.Admin, restored: true}
 		if o.admin.Since.IsZero() || o.admin.Since.After(now) {
 			o.admin.Since = now // a clock that was ahead
 		}

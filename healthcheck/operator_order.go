@@ -166,19 +166,19 @@ func (e *Engine) record(en *entry, targets []*placement, o *route.Order, now tim
 		admin.ExpiresAt = now.Add(o.For)
 	}
 	defer e.book.tell()
-	all := service(en.id)
+	all := service(en.key)
 	if o.Scope == route.ScopeService {
 		admin.Scope = route.ScopeService
 		if old := e.book.orders[all]; old != nil && sameWord(&old.admin, &admin) {
 			admin.Since = old.admin.Since
 		}
 		for key := range e.book.orders {
-			if key.entrypoint == en.id {
+			if key.entrypoint == en.key {
 				delete(e.book.orders, key)
 			}
 		}
 		if o.Action != route.OrderReady {
-			e.book.orders[all] = &order{admin: admin}
+			e.book.orders[all] = &order{id: en.id, admin: admin}
 		}
 		return
 	}
@@ -190,7 +190,7 @@ func (e *Engine) record(en *entry, targets []*placement, o *route.Order, now tim
 	if sameWord(&p.admin, &admin) && !p.admin.Since.IsZero() {
 		admin.Since = p.admin.Since
 	}
-	e.book.orders[p.orderKey()] = &order{admin: admin}
+	e.book.orders[p.orderKey()] = &order{id: en.id, admin: admin}
 }
 
 func adminState(a route.OrderAction) route.AdminState {

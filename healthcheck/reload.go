@@ -4,7 +4,7 @@ import "fairlead/router/route"
 
 // change brings new settings of a placement into force (health.md, "Reload matrix").
 func (s *applyStep) change(p *placement, rp *route.Placement) {
-	before, rules := p.backend().Provider, p.rules
+	before, rules, id := p.backend().Provider, p.rules, p.current.Entrypoint
 	if p.current.Load != rp.Load {
 		s.engine.watch(p, false)
 	}
@@ -19,8 +19,8 @@ func (s *applyStep) change(p *placement, rp *route.Placement) {
 	what := s.recheck(p, c)
 	s.settle(p)
 	s.follow(p, before)
-	if p.check != nil && (before != b.Provider || rules != p.rules) {
-		s.engine.touchCheck(p.check) // its bound and its next launch hang on its users
+	if p.check != nil && (before != b.Provider || rules != p.rules || id != rp.Entrypoint) {
+		s.engine.touchCheck(p.check) // its bound and its next launch hang on its users, whom it names
 	}
 	if p.decided() {
 		s.engine.decide(p)

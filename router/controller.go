@@ -17,7 +17,7 @@ type ControllerConfig struct {
 	Health    Health
 	Upstreams Upstreams
 	// Prepare makes the data plane's part of a route. It is called again only when
-	// the entrypoint's rules, options or protection changed; nil prepares nothing.
+	// the entrypoint's id, rules, options or protection changed; nil prepares nothing.
 	Prepare func(*route.Entrypoint) any
 	// Sticky gives Placement.Sticky for a backend of an entrypoint; nil leaves it empty.
 	Sticky func(*route.Entrypoint, *route.Backend) string

@@ -11,7 +11,7 @@ func equalEntrypoints(a, b *route.Entrypoint) bool {
 	if a == b {
 		return true
 	}
-	return a.ID == b.ID && a.Name == b.Name && a.Protocol == b.Protocol && a.Source == b.Source &&
+	return a.ID == b.ID && a.Identity == b.Identity && a.Name == b.Name && a.Protocol == b.Protocol && a.Source == b.Source &&
 		a.Project == b.Project && a.Claim.Equal(b.Claim) && a.RetainedUntil.Equal(b.RetainedUntil) &&
 		equalMatches(&a.Match, &b.Match) && equalOptions(&a.Options, &b.Options) &&
 		equalPointers(a.FailClosed, b.FailClosed) &&

@@ -15,6 +15,7 @@ type live struct {
 	placements  []*route.Placement // sorted by backend id
 	diagnostics []route.Diagnostic // of merging
 	failures    []route.Diagnostic // upstreams that could not be opened
+	last        uint64             // the last generation that goes on from it
 }
 
 // same reports whether a merged entrypoint is this one, unchanged.
@@ -72,9 +73,9 @@ func (o *objects) reconcile(generation uint64, all []merged) ([]*live, changes) 
 	next := make(map[string]*live, len(all))
 	list := make([]*live, len(all))
 	var diff changes
+	before := o.predecessors(all)
 	for i := range all {
-		m := &all[i]
-		old := o.live[m.entrypoint.ID]
+		m, old := &all[i], before[i]
 		l := old
 		switch {
 		case old == nil:
@@ -88,10 +89,13 @@ func (o *objects) reconcile(generation uint64, all []merged) ([]*live, changes) 
 		default:
 			o.use(l, generation)
 		}
+		if old != nil {
+			old.last = generation
+		}
 		next[m.entrypoint.ID], list[i] = l, l
 	}
-	for id, l := range o.live {
-		if next[id] == nil {
+	for _, l := range o.live {
+		if l.last != generation {
 			diff.removed = append(diff.removed, l)
 		}
 	}
@@ -127,9 +131,10 @@ func (o *objects) renew(old *live, m *merged, generation uint64) *live {
 	return l
 }
 
-// samePreparation reports whether a filter chain stays valid.
+// samePreparation reports whether a filter chain stays valid; the id is in the name of its
+// cookie.
 func samePreparation(a, b *route.Entrypoint) bool {
-	return a.Protocol == b.Protocol && equalOptions(&a.Options, &b.Options) &&
+	return a.ID == b.ID && a.Protocol == b.Protocol && equalOptions(&a.Options, &b.Options) &&
 		equalMatches(&a.Match, &b.Match) && equalPointers(a.FailClosed, b.FailClosed)
 }
 
@@ -152,7 +157,7 @@ func (o *objects) place(old, l *live, b *route.Backend, generation uint64) *rout
 		if was.Backend.Incarnation != b.Incarnation {
 			continue
 		}
-		if was.Upstream == upstream && was.Sticky == sticky && equalBackends(&was.Backend, b) {
+		if was.Entrypoint == id && was.Upstream == upstream && was.Sticky == sticky && equalBackends(&was.Backend, b) {
 			return was
 		}
 		load = was.Load

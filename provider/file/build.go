@@ -260,6 +260,7 @@ func (j *judged) group(inputs []label.Input, targets []target) {
 	}
 	e := grouped.Entrypoints[0]
 	e.ID, e.Absent = string(e.Protocol)+"_"+e.Name, nil
+	e.Identity = Name + "/" + e.ID // the name is its own in a file, whatever else is edited
 	for i := range e.Backends {
 		b := &e.Backends[i]
 		var index int

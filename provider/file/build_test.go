@@ -208,7 +208,7 @@ func TestSameAsLabels(t *testing.T) {
 	in := label.Input{Candidate: c, Parsed: label.Parse(testLabels, c), Presence: label.Present, Endpoints: []label.Endpoint{{Host: "10.0.0.5", Port: 8443}}}
 	fromLabels := label.Group([]label.Input{in}, nil).Entrypoints[0]
 	ignored := []cmp.Option{
-		cmpopts.IgnoreFields(route.Entrypoint{}, "Claim"), cmpopts.IgnoreFields(route.Diagnostic{}, "Label", "Message", "Hint"), cmpopts.IgnoreFields(route.Origin{}, "Label"), cmpopts.IgnoreFields(route.Backend{}, "ID", "Container", "Incarnation"),
+		cmpopts.IgnoreFields(route.Entrypoint{}, "Claim", "Identity"), cmpopts.IgnoreFields(route.Diagnostic{}, "Label", "Message", "Hint"), cmpopts.IgnoreFields(route.Origin{}, "Label"), cmpopts.IgnoreFields(route.Backend{}, "ID", "Container", "Incarnation"),
 		cmp.AllowUnexported(route.StatusSet{}), cmpopts.EquateComparable(fromFile.Match.ClientIPs[0]),
 	}
 	if diff := cmp.Diff(fromLabels, fromFile, ignored...); diff != "" {

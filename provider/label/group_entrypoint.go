@@ -15,7 +15,7 @@ import (
 func (g *grouping) entrypoint(grp *group) *route.Entrypoint {
 	d := grp.decider
 	e := &route.Entrypoint{
-		ID: grp.id, Name: grp.key.service, Protocol: grp.key.protocol,
+		ID: grp.id, Identity: grp.identity(d.in.Candidate.Provider), Name: grp.key.service, Protocol: grp.key.protocol,
 		Source: d.in.Candidate.Provider, Project: d.in.Candidate.Project, Claim: grp.claim,
 		Match: d.decl.Match, Options: d.decl.Options, Labels: d.decl.Labels,
 		FailClosed:    grp.failClosed(),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,6 +65,16 @@ func freeID(base string, grp *group, taken map[string]bool) string {
 		}
 	}
 	return candidates[len(candidates)-1]
+}
+
+// identity is what an entrypoint is, whatever its id: protocol, service, matchers and the
+// project or provider of the oldest claim. Matchers may hold secrets, so it is a digest.
+func (grp *group) identity(provider string) string {
+	sum := sha256.New()
+	for _, part := range []string{provider, grp.owner.project, string(grp.key.protocol), grp.key.service, grp.key.match} {
+		_, _ = fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // idPart keeps what may stand in an id: a project's name is a label as well.

@@ -175,7 +175,7 @@ func (u *upstream) CloseTunnels(entrypoint string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for c := range u.calls {
-		if c.tunnel.Load() && c.x.Route.Entrypoint.ID == entrypoint {
+		if c.tunnel.Load() && c.x.Route.Entrypoint.Key() == entrypoint {
 			c.cancel(errWentDown)
 		}
 	}

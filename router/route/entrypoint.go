@@ -1,6 +1,9 @@
 package route
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Protocol is what an entrypoint speaks to its clients.
 type Protocol string
@@ -15,7 +18,10 @@ const (
 // Entrypoint is what labels (or a file) declare: matchers, options and backends.
 // Traefik uses the word for a listening socket; Fairlead does not.
 type Entrypoint struct {
-	ID       string // "http_api", or "http_api-<project>" when the name is shared
+	ID string // "http_api", or "http_api-<project>" when the name is shared
+	// Identity tells an entrypoint from every other one, also from one that gets its ID: that
+	// is a name, and goes to whoever has the oldest claim on it now. It is opaque; "" is the ID.
+	Identity string
 	Name     string // the service in the label
 	Protocol Protocol
 	Source   string // the provider's name
@@ -45,6 +51,9 @@ type Origin struct {
 	Key   string // relative to the service, in lower case: "healthcheck.path"
 	Label string // as it is written; for a file the place in it
 }
+
+// Key is what everything is bound to that must never be taken for another entrypoint's.
+func (e *Entrypoint) Key() string { return cmp.Or(e.Identity, e.ID) }
 
 // CanServe reports whether any backend is present by its provider's word.
 // A retained, leaving or gated entrypoint never outranks one that can serve.

@@ -63,7 +63,8 @@ type Order struct {
 // address (Address), or about every backend of the entrypoint (none of them). Its state
 // is AdminReady only for a backend that is exempt from an order about all.
 type StandingOrder struct {
-	Entrypoint string
+	Entrypoint string // its id, for people
+	Identity   string // its Key, which the order is bound to; "" is the id
 	Container  string // full id
 	StartedAt  time.Time
 	Address    string // host:port

@@ -49,8 +49,8 @@ type Load struct {
 type Upstream interface {
 	// CloseIdle closes pooled idle connections (a backend went down).
 	CloseIdle()
-	// CloseTunnels closes the tunnels of one entrypoint (a backend of it went down and its
-	// onDown is close): others that share the upstream keep theirs.
+	// CloseTunnels closes the tunnels of one entrypoint, by its Key (a backend of it went down
+	// and its onDown is close): others that share the upstream keep theirs.
 	CloseTunnels(entrypoint string)
 	// Retire ends the upstream: idle connections close now, nothing is pooled any
 	// more, and what is in flight when the drain is over is cut.

@@ -54,6 +54,7 @@ type keptState struct {
 // keptOrder is one order in force.
 type keptOrder struct {
 	Entrypoint string     `json:"entrypoint"`
+	Identity   string     `json:"identity,omitempty"` // not in files of versions before this field
 	Container  string     `json:"container,omitempty"`
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	Address    string     `json:"address,omitempty"`
@@ -135,7 +136,7 @@ func parseState(text []byte) ([]route.StandingOrder, error) {
 	for i := range state.Orders {
 		o := &state.Orders[i]
 		s := route.StandingOrder{
-			Entrypoint: o.Entrypoint, Container: o.Container, Address: o.Address,
+			Entrypoint: o.Entrypoint, Identity: o.Identity, Container: o.Container, Address: o.Address,
 			Admin: route.Admin{State: route.AdminState(o.State), Actor: o.Actor, Reason: o.Reason, Since: o.Since, Scope: route.ScopeBackend},
 		}
 		if o.Container == "" && o.Address == "" {
@@ -165,7 +166,7 @@ func encodeState(list []route.StandingOrder) ([]byte, error) {
 	for i := range list {
 		s, a := &list[i], &list[i].Admin
 		o := keptOrder{
-			Entrypoint: s.Entrypoint, Container: s.Container, Address: s.Address,
+			Entrypoint: s.Entrypoint, Identity: s.Identity, Container: s.Container, Address: s.Address,
 			State: string(a.State), Actor: a.Actor, Reason: a.Reason, Since: a.Since.UTC().Round(0),
 		}
 		if !s.StartedAt.IsZero() {

@@ -29,7 +29,7 @@ func (s *shelf) Restore(list []route.StandingOrder) { s.restored, s.list = list,
 func someOrders() []route.StandingOrder {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	return []route.StandingOrder{
-		{Entrypoint: "http_a", Admin: route.Admin{State: route.AdminMaintenance, Since: at, ExpiresAt: at.Add(time.Hour), Scope: route.ScopeService}},
+		{Entrypoint: "http_a", Identity: "0a1b", Admin: route.Admin{State: route.AdminMaintenance, Since: at, ExpiresAt: at.Add(time.Hour), Scope: route.ScopeService}},
 		{Entrypoint: "http_a", Address: "10.0.0.1:80", Admin: route.Admin{State: route.AdminReady, Actor: "eva", Since: at, Scope: route.ScopeBackend}},
 		{Entrypoint: "http_b", Container: "abc", StartedAt: at, Admin: route.Admin{State: route.AdminDrain, Actor: "ops", Reason: "a \"b\"", Since: at, Scope: route.ScopeBackend}},
 	}
