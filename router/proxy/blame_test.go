@@ -61,3 +61,37 @@ func TestClientFaultAfterTheHead(t *testing.T) {
 		}
 	}
 }
+
+// TestCallEndsThoughTheClientKeepsItsSideOpen: a gRPC stream on which nothing moves is
+// over with bodyIdle, and with the drain of its backend. Nobody is to blame for the first.
+func TestCallEndsThoughTheClientKeepsItsSideOpen(t *testing.T) {
+	for _, how := range []string{"idle", "drain"} {
+		r, lines := logged(t)
+		if how == "idle" {
+			r.proxy.cfg.Timeouts.BodyIdle = 200 * time.Millisecond
+		}
+		entry := r.route("grpc.test", []string{"h2c://" + serveH2C(t, grpcEcho)})
+		judge := &testJudge{}
+		judged(entry, nil, judge)
+		r.start()
+		pr, pw := io.Pipe()
+		go func() { _, _ = pw.Write(frame("one")) }()
+		res := r.grpc(t, "/"+how, pr)
+		if m, err := readFrame(res.Body); m != "echo one" || err != nil {
+			t.Fatalf("%q, %v", m, err)
+		}
+		want := route.ReasonClientTimeout
+		if how == "drain" {
+			want = route.ReasonBackendClosed
+			placement(entry, 0).Upstream.Retire(route.Drain{Timeout: int64(50 * time.Millisecond)})
+		}
+		if _, err := readFrame(res.Body); err == nil {
+			t.Errorf("%s: another message", how)
+		}
+		_ = pw.Close()
+		wantLine(t, lines.find(t, "path", "/"+how), map[string]any{"status": 200.0, "reason": string(want)})
+		if how == "idle" {
+			blameless(t, r, entry, judge)
+		}
+	}
+}

@@ -180,7 +180,7 @@ func (s *served) begin(w http.ResponseWriter, r *http.Request) {
 	x.Header, x.Length, x.Response = header(r.Header), r.ContentLength, &s.w
 	x.Peer, _ = netip.ParseAddrPort(r.RemoteAddr)
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
-		s.w.body = &incoming{deadline: http.NewResponseController(w), source: r.Body, length: r.ContentLength, idle: s.w.idle}
+		s.w.body = &incoming{deadline: http.NewResponseController(w), source: r.Body, length: r.ContentLength, idle: s.w.idle, timer: !s.w.h1}
 		if s.w.h1 && s.w.interim && r.Header.Get("Expect") != "" { // net/http lets only 100-continue pass
 			s.w.body.asks = &s.w
 		}
@@ -190,7 +190,9 @@ func (s *served) begin(w http.ResponseWriter, r *http.Request) {
 
 // end gives the exchange back; it reports whether the connection is to be cut.
 func (s *served) end() (abort bool) {
-	abort = s.w.aborted
+	if abort = s.w.aborted; !abort && s.w.hijacked == nil {
+		s.w.deadline() // of the end of the response, which net/http writes
+	}
 	if s.w.body != nil {
 		s.w.body.finish()
 	}
@@ -250,6 +252,7 @@ func (w *writer) Inform(status int, h exchange.Header) {
 		return true
 	})
 	w.w.WriteHeader(status)
+	w.free()
 	clear(own)
 }
 
@@ -267,7 +270,6 @@ func (w *writer) Head(status int, trailers []string, fields func(add func(name, 
 	if w.body != nil {
 		w.body.answer()
 	}
-	w.deadline()
 	h := w.w.Header()
 	lines := make([]string, 0, 16) // the values, in one piece of memory
 	fields(func(name, value string) { lines = addLine(h, lines, name, value) })
@@ -314,16 +316,29 @@ func (w *writer) deadline() {
 	}
 }
 
+// free takes the deadline back after what it bounds, where it is a timer that resets the
+// stream also while nothing is written (HTTP/2).
+func (w *writer) free() {
+	if !w.h1 && !w.set.IsZero() {
+		w.set = time.Time{}
+		_ = w.rc.SetWriteDeadline(time.Time{})
+	}
+}
+
 // Write implements exchange.Writer.
 func (w *writer) Write(p []byte) (int, error) {
 	w.deadline()
-	return w.w.Write(p)
+	n, err := w.w.Write(p)
+	w.free()
+	return n, err
 }
 
 // Flush implements exchange.Writer.
 func (w *writer) Flush() error {
 	w.deadline()
-	return w.rc.Flush()
+	err := w.rc.Flush()
+	w.free()
+	return err
 }
 
 // Trailers implements exchange.Writer.

@@ -12,20 +12,23 @@ type readDeadline interface {
 	SetReadDeadline(at time.Time) error
 }
 
-// incoming bounds the idle time of a request body; its total time is free. The
-// backend's adapter may still read it when the exchange is over: then it ends, and
-// leaves the connection's deadline alone.
+// incoming bounds the idle time of a request body until the response begins; its total
+// time is free. From then on one side may be silent while the other streams, and the watch
+// of the call bounds both. The backend's adapter may still read the body when the exchange
+// is over: then it ends, and leaves the connection's deadline alone.
 type incoming struct {
 	deadline readDeadline
 	source   io.Reader
 	length   int64
 	idle     time.Duration
+	timer    bool // the deadline ends the body also while nobody reads (HTTP/2)
 
 	mu    sync.Mutex // held also while an interim head is written
 	asks  *writer    // of a client that waits for 100 (Continue); nil once it need not
-	set   time.Time
+	set   time.Time  // when the deadline was; zero for none
 	read  int64
 	ended bool // all of the body was read, or cannot be
+	begun bool // the final head of the response went out
 	over  bool
 }
 
@@ -42,9 +45,8 @@ func (b *incoming) Read(p []byte) (int, error) {
 	defer b.mu.Unlock()
 	b.read += int64(n)
 	b.ended = b.ended || errors.Is(err, io.EOF) || b.length >= 0 && b.read >= b.length
-	if b.ended && !b.over {
-		// What net/http reads in the background from here on has no deadline.
-		_ = b.deadline.SetReadDeadline(time.Time{})
+	if (b.ended || b.timer) && !b.over {
+		b.free() // what net/http reads in the background from here on has no deadline
 	}
 	return n, err
 }
@@ -59,11 +61,19 @@ func (b *incoming) ready() bool {
 		b.asks.proceed()
 		b.asks = nil
 	}
-	if at := time.Now(); at.Sub(b.set) > b.idle/16 {
+	if at := time.Now(); !b.begun && at.Sub(b.set) > b.idle/16 {
 		b.set = at
 		_ = b.deadline.SetReadDeadline(at.Add(b.idle))
 	}
 	return true
+}
+
+// free takes the deadline back. The caller holds mu.
+func (b *incoming) free() {
+	if !b.set.IsZero() {
+		b.set = time.Time{}
+		_ = b.deadline.SetReadDeadline(time.Time{})
+	}
 }
 
 func (b *incoming) finish() {
@@ -77,7 +87,8 @@ func (b *incoming) finish() {
 func (b *incoming) answer() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asks = nil
+	b.asks, b.begun = nil, true
+	b.free()
 }
 
 // unwanted bounds the time in which net/http reads the rest of a body away.

@@ -42,6 +42,10 @@ type tunnelEnd struct {
 // backend's side of it, or why we cut it, or nil.
 func (p *Proxy) relay(c *call, res *response) error {
 	defer func() { _ = res.body.Close() }()
+	if c.body != nil && c.up.backend.Scheme == route.SchemeH2C {
+		// net/http's HTTP/2 does not see that the call ends while it waits for the client's body.
+		defer context.AfterFunc(c.ctx, func() { _ = res.body.Close() })()
+	}
 	x := c.x
 	announce := res.announce
 	if len(announce) > 0 {
