@@ -86,6 +86,9 @@ func (s *applyStep) refind(sets []route.PlacementSet) {
 		}
 	}
 	s.ended = slices.Collect(maps.Values(left))
+	for _, en := range s.ended {
+		e.leave(en) // before another one may get its id
+	}
 }
 
 // set brings one set into force and returns its entry when anything changed.
@@ -93,8 +96,8 @@ func (s *applyStep) set(set *route.PlacementSet) *entry {
 	e, id := s.engine, set.Entrypoint.ID
 	en := e.entries[id]
 	if en == nil {
-		en = &entry{id: id, cell: set.Cell, since: s.now}
-		e.entries[id] = en
+		en = e.enter(id, s.now)
+		en.cell = set.Cell
 	} else if en.same(set) {
 		return nil
 	}
@@ -102,7 +105,11 @@ func (s *applyStep) set(set *route.PlacementSet) *entry {
 	changed := en.entrypoint != set.Entrypoint
 	en.entrypoint = set.Entrypoint
 	e.book.follow(en)
+	known := en.breaker != nil
 	en.settleBreaker()
+	if en.tripped && (!known || en.breaker == nil) {
+		e.untrip(en, s.now)
+	}
 	s.replace(en, set.Placements, changed)
 	return en
 }

@@ -27,12 +27,11 @@ func (e *Engine) tickBreaker(en *entry, now time.Time) bool {
 	news := en.breaker.take(now)
 	for _, n := range news {
 		e.rev++
-		t := route.Transition{
-			At: n.at, Rev: e.rev, Entrypoint: en.id, Layer: layerRoute, From: string(n.from), To: string(n.to),
-			Cause: n.cause, Message: n.message, InRotation: n.to == route.PhaseClosed, Debug: n.to == route.PhaseHalfOpen,
-		}
-		en.history = remember(en.history, t)
-		e.deferred = append(e.deferred, notice{transition: t, entry: true})
+		en.tripped = n.to != route.PhaseClosed
+		e.circuit(en, &route.Transition{
+			At: n.at, From: string(n.from), To: string(n.to), Cause: n.cause, Message: n.message,
+			InRotation: n.to == route.PhaseClosed, Debug: n.to == route.PhaseHalfOpen,
+		})
 	}
 	return len(news) > 0
 }

@@ -103,6 +103,7 @@ type Engine struct {
 	local       localFaults
 	views       viewCache
 	archive     archive
+	alarms      map[string]alarm // by entrypoint id
 	book        orderBook
 	deferred    []notice // of entrypoints, announced at the end of a step
 
@@ -134,6 +135,7 @@ func New(cfg Config) *Engine {
 		checks:   map[checkKey]*check{},
 		ids:      map[string]*check{},
 		archive:  newArchive(),
+		alarms:   map[string]alarm{},
 		startups: map[string]*startup{},
 		schedule: newSchedule(cfg.Concurrency, cfg.PerHost),
 		fresh:    fresh{wake: make(chan struct{}, 1)},

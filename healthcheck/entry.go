@@ -31,6 +31,7 @@ type entry struct {
 	panicSince time.Time
 	served     bool // some backend was in rotation once
 	ordered    bool // an order took out the last one in rotation
+	tripped    bool // told that its circuit breaker opened, and not yet that it closed
 	outage     bool // told to be down, and not yet that it is no more
 	history    []route.Transition
 	rev        uint64 // of the last change
