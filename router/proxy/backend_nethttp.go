@@ -240,11 +240,11 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 	at := &o.call.conn
 	at.answered.Store(false)
 	at.reused.Store(info.Reused)
-	at.making = 0
+	at.doubt, at.making = 0, 0
 	if at.conn = connOf(info.Conn); at.conn != nil {
 		at.before = at.conn.written.Load()
 		if !info.Reused {
-			at.making = at.conn.making
+			at.doubt, at.making = at.conn.doubt, at.conn.making
 		}
 	}
 	if !at.discarded.Load() {

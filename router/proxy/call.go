@@ -55,6 +55,7 @@ type contact struct {
 	got      bool // there is one, and it is used
 	conn     *conn
 	before   int64         // bytes written on it for earlier requests
+	doubt    time.Duration // 0 when it was there already
 	making   time.Duration // 0 when it was there already
 	reused   atomic.Bool
 	answered atomic.Bool // a byte of the response arrived
@@ -84,6 +85,14 @@ func (c *call) expire() {
 	if !ended {
 		c.cancel(cause)
 	}
+}
+
+// doubted is the part of a contact's time in which we held it back: the backend's time
+// begins later.
+func (c *call) doubted(took time.Duration) time.Duration {
+	held := min(c.conn.doubt, took)
+	c.x.Held += held
+	return held
 }
 
 // timed splits the time that a contact took until its response head or its failure;

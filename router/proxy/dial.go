@@ -22,6 +22,7 @@ type conn struct {
 	closing sync.Once
 
 	opened time.Time
+	doubt  time.Duration        // how long its dial was held back before
 	making time.Duration        // how long it took to be made, TLS included
 	user   atomic.Pointer[call] // the call that uses it, nil while it is idle
 	idleAt atomic.Int64         // nanoseconds from opened to the end of the last call; 0 before
@@ -107,6 +108,7 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
 	if timeout <= 0 {
 		timeout = route.DefaultDialTimeout
 	}
+	asked := time.Now()
 	if u.backend.Container != nil {
 		u.proxy.doubt.certain(ctx)
 	}
@@ -120,7 +122,7 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: raw, up: u, opened: time.Now()}
+	c := &conn{Conn: raw, up: u, opened: time.Now(), doubt: began.Sub(asked)}
 	defer func() { c.making = time.Since(began) }()
 	if !u.keep(c) {
 		_ = raw.Close()

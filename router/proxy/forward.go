@@ -144,8 +144,9 @@ func (p *Proxy) attempt(f *delivery, held *stay) *failure {
 	}
 	x.Response.Duplex()
 	res, fail := c.up.send(c)
-	took := time.Since(began)
-	f.ended = began.Add(took)
+	f.ended = time.Now()
+	began = began.Add(c.doubted(f.ended.Sub(began)))
+	took := f.ended.Sub(began)
 	c.timed(took, fail != nil && fail.unsent)
 	if fail != nil {
 		fail.trial = a.trial()
