@@ -53,6 +53,7 @@ type Provider struct {
 	connect connector
 	knock   func(context.Context) bool // nil where there is nothing to knock at
 	self    selfFinder
+	memory  Memory // nil without one
 }
 
 var _ provider.Provider = (*Provider)(nil)

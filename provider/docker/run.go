@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -30,6 +31,9 @@ func (p *Provider) newWatcher(out *provider.Mailbox) *watcher {
 	log := p.cfg.Log.With().Str(route.FieldProvider, ProviderName).Logger()
 	w := &watcher{provider: p, state: newState(p.cfg), out: out, log: log}
 	w.state.log = log
+	if p.memory != nil {
+		w.state.claims = p.memory.Claims()
+	}
 	return w
 }
 
@@ -164,7 +168,11 @@ func (w *watcher) resumed(now time.Time) {
 // put hands over a snapshot unless it says the same as the last one. It reports
 // whether the entrypoints changed.
 func (w *watcher) put(now time.Time, full bool) (changed bool) {
+	held := w.state.claims
 	next := w.state.snapshot(now)
+	if memory := w.provider.memory; memory != nil && !maps.Equal(held, w.state.claims) {
+		memory.KeepClaims(w.state.claims)
+	}
 	if w.sent != nil {
 		share(*w.sent, &next)
 	}

@@ -36,7 +36,9 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 		}
 	}
 	grouped := label.Group(inputs, s.claims)
-	s.claims = grouped.Claims
+	if !s.status.LastSync.IsZero() { // before that nobody is known to be gone
+		s.claims = grouped.Claims
+	}
 	rejected = append(rejected, grouped.Rejected...)
 	slices.SortFunc(rejected, func(a, b route.Rejected) int { return cmp.Compare(a.CandidateID, b.CandidateID) })
 	status := s.status

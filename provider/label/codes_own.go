@@ -48,7 +48,7 @@ var infoCodes = []Explanation{
 	explain("I104", "Known, not in this version", "The key or value is right, but this version does not act on it yet.", "The label has no effect; a tcp or udp service is not routed.",
 		"Nothing; it takes effect with a version that knows it.", "sozune.http.web.compress=true"),
 	explain("I105", "Name shared", "Containers use one service name with different hosts, paths or conditions, often in two compose projects.",
-		"Each becomes an entrypoint of its own; the oldest claim keeps the plain id, others carry the project or a digest.",
+		"Each becomes an entrypoint of its own; the oldest claim has the plain id, others carry the project or a digest. A restart of the router without admin.stateFile goes by the ages of the containers.",
 		"Nothing, or use different service names.", "web in projects shop and blog -> http_web and http_web-blog"),
 	explain("I106", "Interval below the tick", "healthCheck.interval, .fastInterval or .downInterval is shorter than the tick of the scheduler.", "Probes run at each tick.",
 		"Use the tick (1 s) or more, or shorten it in the configuration.", "sozune.http.web.healthCheck.interval=200ms -> 1s"),

@@ -40,7 +40,7 @@ var warningCodes = []Explanation{
 	explain("W017", "Burst below average", "ratelimit.burst is smaller than ratelimit.average.", "The average is used for both.",
 		"Raise burst or remove it.", "average=10, burst=5 -> burst=20"),
 	explain("W018", "Collision", "One request could match two entrypoints equally: same host and path rule, conditions and priority.",
-		"The older claim wins; the other is listed as shadowed.", "Give one another host, path or priority.",
+		"The older claim wins, also over a recreate; the other is listed as shadowed. A restart of the router without admin.stateFile goes by the ages of the containers.", "Give one another host, path or priority.",
 		"two services with host=app.example.com -> set sozune.http.new.priority=10 on one"),
 	explain("W019", "Bad forward auth", "A value of forwardAuth cannot be used.", "A bad address closes the route (E104); for other keys the default is used.",
 		"Use an http or https URL.", "sozune.http.web.forwardAuth.address=auth:9000 -> http://auth:9000/verify"),

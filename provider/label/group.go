@@ -2,6 +2,8 @@ package label
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -68,6 +70,7 @@ func newer(a, b *member) int {
 // group is an entrypoint in the making.
 type group struct {
 	key     groupKey
+	digest  string    // of the matchers, which may hold secrets
 	members []*member // in the order of candidate ids
 	// dead are stopped replicas beside a living one of their owner: they are listed
 	// and decide nothing.
@@ -141,7 +144,8 @@ func (g *grouping) add(in *Input) {
 		key := groupKey{d.Protocol, d.Service, d.Match.Key()}
 		grp := g.groups[key]
 		if grp == nil {
-			grp = &group{key: key}
+			sum := sha256.Sum256([]byte(key.match))
+			grp = &group{key: key, digest: hex.EncodeToString(sum[:])}
 			g.groups[key] = grp
 		}
 		grp.members = append(grp.members, m)
@@ -223,7 +227,7 @@ func olderClaim(t time.Time, o owner, than time.Time, other owner) bool {
 func (g *grouping) claimKey(grp *group, o owner) ClaimKey {
 	return ClaimKey{
 		Protocol: grp.key.protocol, Service: grp.key.service,
-		Owner: o.project, ComposeService: o.service, Match: grp.key.match,
+		Owner: o.project, ComposeService: o.service, Match: grp.digest,
 	}
 }
 

@@ -51,8 +51,7 @@ func olderGroup(a, b *group) int {
 // freeID adds the compose project to a shared name, or what tells the matchers
 // apart when there is none or it does not suffice.
 func freeID(base string, grp *group, taken map[string]bool) string {
-	sum := sha256.Sum256([]byte(grp.key.match))
-	digest := hex.EncodeToString(sum[:])
+	digest := grp.digest
 	project := idPart(grp.owner.project)
 	candidates := []string{base + "-" + project, base + "-" + project + "-" + digest[:8], base + "-" + project + "-" + digest}
 	if strings.HasPrefix(grp.owner.project, "@") {
@@ -68,10 +67,10 @@ func freeID(base string, grp *group, taken map[string]bool) string {
 }
 
 // identity is what an entrypoint is, whatever its id: protocol, service, matchers and the
-// project or provider of the oldest claim. Matchers may hold secrets, so it is a digest.
+// project or provider of the oldest claim.
 func (grp *group) identity(provider string) string {
 	sum := sha256.New()
-	for _, part := range []string{provider, grp.owner.project, string(grp.key.protocol), grp.key.service, grp.key.match} {
+	for _, part := range []string{provider, grp.owner.project, string(grp.key.protocol), grp.key.service, grp.digest} {
 		_, _ = fmt.Fprintf(sum, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16])

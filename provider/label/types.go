@@ -132,7 +132,7 @@ type ClaimKey struct {
 	Service        string
 	Owner          string // compose project, else "@" and the provider's name
 	ComposeService string // service in the compose file, "" without
-	Match          string // route.Match.Key
+	Match          string // a digest of route.Match.Key, which may hold secrets
 }
 
 // Claims says since when each claim has been held. Group returns the next value;

@@ -19,6 +19,7 @@ import (
 	"fairlead/cmd/internal/config"
 	"fairlead/healthcheck"
 	"fairlead/provider"
+	"fairlead/provider/docker"
 	"fairlead/router"
 	"fairlead/router/accesslog"
 	"fairlead/router/proxy"
@@ -111,6 +112,11 @@ func (a *App) wire(authorities map[string]*x509.CertPool, clients map[string]*tl
 		AllowLoopback: s.HealthCheck.AllowLoopback, AllowLinkLocal: s.HealthCheck.AllowLinkLocal,
 	})
 	a.state = newStateFile(s.Admin.StateFile, a.engine, logs.For("app"))
+	for _, p := range a.providers {
+		if d, ok := p.(*docker.Provider); ok && a.state != nil {
+			d.Remember(&a.state.claims)
+		}
+	}
 	a.access = newAccessLog(&s.Log.Access, a.cfg.Out, logs)
 	a.proxy = proxy.New(proxy.Config{
 		Outcomes: a.engine, Access: a.accessLog(), TrustedProxies: s.Proxy.TrustedProxies, CAs: authorities, ClientCerts: clients, StickyKey: []byte(s.Sticky.Key.Reveal()),

@@ -25,11 +25,12 @@ type orders interface {
 	Restore(list []route.StandingOrder)
 }
 
-// stateFile keeps the orders of operators over a restart. A nil one keeps nothing. It is
-// safe for concurrent use.
+// stateFile keeps the orders of operators over a restart, and the claims of projects. A nil
+// one keeps nothing. It is safe for concurrent use.
 type stateFile struct {
 	path   string
 	orders orders
+	claims heldClaims
 	log    zerolog.Logger
 
 	mu   sync.Mutex
@@ -42,13 +43,14 @@ func newStateFile(path string, o orders, log zerolog.Logger) *stateFile {
 	if path == "" {
 		return nil
 	}
-	return &stateFile{path: path, orders: o, log: log}
+	return &stateFile{path: path, orders: o, claims: heldClaims{changed: make(chan struct{}, 1)}, log: log}
 }
 
 // keptState is the file's content.
 type keptState struct {
 	Version int         `json:"version"`
 	Orders  []keptOrder `json:"orders"`
+	Claims  []keptClaim `json:"claims,omitempty"` // not in files of versions before this field
 }
 
 // keptOrder is one order in force.
@@ -94,13 +96,16 @@ func (s *stateFile) restore() {
 		if moved := os.Rename(s.path, s.path+badState); moved == nil {
 			line = line.Str("kept_as", s.path+badState)
 		}
-		if list, _, err = readState(s.path + oldState); err == nil {
+		if list, text, err = readState(s.path + oldState); err == nil {
 			line.Msg("admin.stateFile cannot be used; the previous one is, so the last change of an order may be missing")
 			break
 		}
 		line.Msg("admin.stateFile cannot be used; every backend is ready until an operator says otherwise")
 	}
 	s.orders.Restore(list)
+	if err == nil {
+		s.claims.restore(text)
+	}
 	if len(list) > 0 {
 		s.log.Info().Int("orders", len(list)).Str("file", s.path).Msg("orders of operators go on from before the restart")
 	}
@@ -161,8 +166,8 @@ func parseState(text []byte) ([]route.StandingOrder, error) {
 	return list, nil
 }
 
-func encodeState(list []route.StandingOrder) ([]byte, error) {
-	state := keptState{Version: stateVersion, Orders: make([]keptOrder, len(list))}
+func encodeState(list []route.StandingOrder, claims []keptClaim) ([]byte, error) {
+	state := keptState{Version: stateVersion, Orders: make([]keptOrder, len(list)), Claims: claims}
 	for i := range list {
 		s, a := &list[i], &list[i].Admin
 		o := keptOrder{
@@ -194,7 +199,7 @@ func (s *stateFile) keep() {
 // save is keep for a caller that holds the lock. The previous content is kept beside the
 // file; what cannot be written leaves both as they are.
 func (s *stateFile) save() {
-	text, err := encodeState(s.orders.Orders())
+	text, err := encodeState(s.orders.Orders(), s.claims.kept())
 	if err == nil && !bytes.Equal(text, s.good) {
 		if s.good != nil {
 			err = replaceFile(s.path+oldState, s.good)
@@ -227,6 +232,7 @@ func (s *stateFile) run(ctx context.Context) error {
 			s.keep()
 			return nil
 		case <-s.orders.OrdersChanged():
+		case <-s.claims.changed:
 		case <-again.C:
 		}
 		s.keep()

@@ -130,7 +130,7 @@ type Admin struct {
 	Hosts     []string `key:"hosts" doc:"Names besides localhost under which the admin listener answers; addresses always pass."`
 	Verbose   bool     `key:"verbose" doc:"Let /ready name every entrypoint with its counts to anybody; to users it always does."`
 	Readiness string   `key:"readiness" one:"process,any" doc:"What /ready tells of a started router: process is always ready, any is not while an entrypoint serves nothing verified."`
-	StateFile string   `key:"stateFile" doc:"File that keeps drain and maintenance over a restart; empty keeps them in memory alone."`
+	StateFile string   `key:"stateFile" doc:"File that keeps orders (drain, maintenance) and claims over a restart; empty keeps them in memory alone."`
 	Anonymous string   `key:"anonymous" one:"off,read-only" doc:"What peers may do without credentials; with off and no users, peers from this machine may read."`
 	// Users are read-only unless they say admin.
 	Users []api.User `key:"users" doc:"Who may log in: name, passwordHash and role (admin or read-only, the default). As a variable name:role:hash, separated by spaces."`
