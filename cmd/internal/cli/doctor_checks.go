@@ -119,23 +119,15 @@ func (d *doctor) labels(v *router.View) {
 	all := api.DiagnosticsOf(v)
 	told := map[string]bool{}
 	mistakes := 0
-	tell := func(about string, g *route.Diagnostic) {
-		if g.Severity != route.SeverityInfo {
-			mistakes++
-		}
-		text := strings.TrimPrefix(g.Label+": "+g.Message, ": ")
-		d.add("labels", verdictOf(g.Severity), fmt.Sprintf("%s%s (%s)", about, text, g.Code), g.Hint)
-	}
 	for i := range all.Global {
-		tell("", &all.Global[i])
+		mistakes += d.label("", &all.Global[i])
 	}
 	names := candidateNames(v)
 	for _, c := range all.Items {
 		for i := range c.Diagnostics {
-			g := &c.Diagnostics[i]
-			if key := c.CandidateID + g.Code; g.Severity != route.SeverityInfo && !told[key] {
+			if key := c.CandidateID + c.Diagnostics[i].Code; !told[key] {
 				told[key] = true
-				tell(cmp.Or(names[c.CandidateID], short(c.CandidateID))+": ", g)
+				mistakes += d.label(cmp.Or(names[c.CandidateID], short(c.CandidateID))+": ", &c.Diagnostics[i])
 			}
 		}
 	}
@@ -147,14 +139,25 @@ func (d *doctor) labels(v *router.View) {
 	}
 	for _, e := range all.Entrypoints {
 		for i := range e.Diagnostics {
-			if e.Diagnostics[i].Severity != route.SeverityInfo {
-				tell(e.EntrypointID+": ", &e.Diagnostics[i])
-			}
+			mistakes += d.label(e.EntrypointID+": ", &e.Diagnostics[i])
 		}
 	}
 	if mistakes == 0 {
 		d.add("labels", verdictOK, plural(len(v.Entrypoints), "entrypoint")+", no mistake", "")
 	}
+}
+
+// label tells a finding, and how many mistakes it is. What is only good to know of one
+// container or entrypoint is left to validate.
+func (d *doctor) label(about string, g *route.Diagnostic) (mistakes int) {
+	if g.Severity != route.SeverityInfo {
+		mistakes = 1
+	}
+	if mistakes > 0 || about == "" {
+		text := strings.TrimPrefix(g.Label+": "+g.Message, ": ")
+		d.add("labels", verdictOf(g.Severity), fmt.Sprintf("%s%s (%s)", about, text, g.Code), g.Hint)
+	}
+	return mistakes
 }
 
 func verdictOf(s route.Severity) verdict {
