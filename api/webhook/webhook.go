@@ -150,7 +150,7 @@ func (s *Sender) news(event string, t *route.Transition) bool {
 			return false
 		}
 		delete(s.bad, where)
-	case event == EventReadmitted:
+	case event == EventReadmitted, event == EventReady && well(t.To):
 		delete(s.bad, where)
 	}
 	return true
