@@ -156,6 +156,8 @@ func TestTheWayBackOfEach(t *testing.T) {
 		{"unchecked>ejected ejected>trial trial>unchecked pending>unchecked", "ejected readmitted"},
 		{"unchecked>ejected ejected>unchecked", "ejected readmitted"},
 		{"unchecked>ejected ejected>gated gated>unchecked", "ejected down up"},
+		{"up>down down>draining draining>up pending>up", "down drain ready"},
+		{"up>down down>draining draining>pending pending>up", "down drain ready up"},
 		{"down>unchecked", "up"}, // its check was turned off
 	} {
 		synctest.Test(t, func(t *testing.T) {
