@@ -150,10 +150,8 @@ func (e *Engine) outlived(key orderKey, o *order, now time.Time) bool {
 // matches reports whether there is what an order is bound to.
 func (e *Engine) matches(key orderKey) bool {
 	en := e.entries[e.book.orders[key].id]
-	if en == nil || en.key != key.entrypoint || key == service(key.entrypoint) {
-		return en != nil && en.key == key.entrypoint
-	}
-	return slices.ContainsFunc(en.placements, func(p *placement) bool { return p.orderKey() == key })
+	return en != nil && (key == service(en.key) ||
+		slices.ContainsFunc(en.placements, func(p *placement) bool { return p.orderKey() == key }))
 }
 
 // OrdersChanged signals after changes of what Orders returns; several changes may share

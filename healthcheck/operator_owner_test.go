@@ -105,3 +105,26 @@ func TestRestoredOrderKnowsItsOwner(t *testing.T) {
 		})
 	}
 }
+
+// TestOrderOfAStaticBackendFollowsIt to another id, and one whose owner never comes back is
+// forgotten after an hour, though somebody else has the id.
+func TestOrderOfAStaticBackendFollowsIt(t *testing.T) {
+	bubble(t, Config{}, func(r *rig) {
+		var one, two route.RotationCell
+		a, b := static("10.0.0.1"), static("10.0.0.2")
+		r.apply(r.known("http_web", "one", &one, a), r.known("http_web@file", "two", &two, b))
+		r.must("http_web", "10.0.0.1:80", route.Order{Action: route.OrderMaintenance, Scope: route.ScopeService, Force: true})
+		r.must("http_web@file", "10.0.0.2:80", forced(drain))
+		r.apply(r.known("http_web", "two", &two, b))
+		r.wantState("http_web", "10.0.0.2:80", route.StateDraining, "")
+		if n := len(r.engine.Orders()); n != 2 {
+			t.Errorf("%d orders", n)
+		}
+		r.run()
+		r.at(61 * time.Minute)
+		r.wantState("http_web", "10.0.0.2:80", route.StateDraining, "")
+		if list := r.engine.Orders(); len(list) != 1 || list[0].Identity != "two" {
+			t.Errorf("%+v", list)
+		}
+	})
+}
