@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +47,9 @@ func TestARouterOutlivesTheReadersOfItsOutput(t *testing.T) {
 // TestAHangupEndsACommand that is no router: whoever closes the terminal wants no
 // process left behind.
 func TestAHangupEndsACommand(t *testing.T) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // what a process takes its children do not ignore, also below nohup
+	defer signal.Stop(hangups)
 	p := start(t, "http://127.0.0.1:9")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
