@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"fairlead/router"
 	"fairlead/router/route"
@@ -25,6 +27,7 @@ type filter struct {
 	tls       *bool
 	limit     int // 0: no paging
 	after     string
+	scratch   []byte // what words are looked for in, of one entrypoint after the other
 }
 
 // list answers GET /entrypoints.
@@ -146,26 +149,44 @@ func (f *filter) matches(v *router.EntrypointView) bool {
 	if len(f.words) == 0 {
 		return true
 	}
-	text := searchText(v)
+	f.scratch = appendSearchText(f.scratch[:0], v)
 	for _, w := range f.words {
-		if !strings.Contains(text, w) {
+		if !bytes.Contains(f.scratch, []byte(w)) {
 			return false
 		}
 	}
 	return true
 }
 
-// searchText is what q looks at: names, hosts, path, addresses and containers.
-func searchText(v *router.EntrypointView) string {
+// appendSearchText appends what q looks at, in lower case: names, hosts, path, addresses
+// and containers. A newline, which no word holds, separates them.
+func appendSearchText(buf []byte, v *router.EntrypointView) []byte {
 	e := v.Entrypoint
-	parts := []string{e.ID, e.Name, e.Project, e.Source, e.Match.Path.Value}
+	for _, part := range []string{e.ID, e.Name, e.Project, e.Source, e.Match.Path.Value} {
+		buf = append(append(buf, part...), '\n')
+	}
 	for i := range e.Match.Hosts {
-		parts = append(parts, e.Match.Hosts[i].Text)
+		buf = append(append(buf, e.Match.Hosts[i].Text...), '\n')
 	}
 	for i := range e.Backends {
-		parts = append(parts, e.Backends[i].Address(), cmp.Or(e.Backends[i].Name, e.Backends[i].ID))
+		b := &e.Backends[i]
+		buf = append(b.AppendAddress(buf), '\n')
+		buf = append(append(buf, cmp.Or(b.Name, b.ID)...), '\n')
 	}
-	return strings.ToLower(strings.Join(parts, "\n"))
+	return lowered(buf)
+}
+
+// lowered brings text to lower case, in place where it is ASCII.
+func lowered(text []byte) []byte {
+	for i, c := range text {
+		if c >= utf8.RuneSelf {
+			return bytes.ToLower(text)
+		}
+		if 'A' <= c && c <= 'Z' {
+			text[i] = c + 'a' - 'A'
+		}
+	}
+	return text
 }
 
 // tagged answers 304 when the caller has this answer already: the same generation, with

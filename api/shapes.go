@@ -42,7 +42,7 @@ func VerdictOf(v *router.EntrypointView) (route.EntrypointState, route.Reason, s
 func TransitionOf(t *route.Transition) EventTransition { return *newEventTransition(t.Rev, t) }
 
 // Filter narrows entrypoints by the parameters q, state, source, protocol and tls of
-// GET /entrypoints. It is safe for concurrent use.
+// GET /entrypoints. It is for one goroutine.
 type Filter struct{ f *filter }
 
 // NewFilter reads a filter. Other parameters are ignored; the error names the one

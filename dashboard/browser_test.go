@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -103,9 +104,17 @@ func serve(t testing.TB, viewer router.Viewer, change func(*Config), users ...ap
 		change(&cfg)
 	}
 	d := New(cfg)
-	s := api.New(api.Config{Viewer: viewer, Log: zerolog.Nop(), Version: cfg.Version, Dashboard: d, LoginPage: d.ServeLogin, Users: users})
+	events := api.NewEvents()
+	s := api.New(api.Config{Viewer: viewer, Log: zerolog.Nop(), Version: cfg.Version, Dashboard: d, LoginPage: d.ServeLogin, Users: users, Events: events})
 	server := httptest.NewServer(s.Handler())
-	t.Cleanup(server.Close)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = events.Run(ctx, viewer) })
+	t.Cleanup(func() {
+		cancel()
+		server.Close()
+		wg.Wait()
+	})
 	return server
 }
 

@@ -67,7 +67,7 @@ func (q *request) entrypoints() answer {
 	}
 	data.Facets = q.facets(&data.Census)
 	data.Pager = q.pager(len(hits), "entrypoint")
-	for _, v := range hits[data.Pager.start:data.Pager.end] {
+	for _, v := range hits[data.Pager.start:min(data.Pager.end, data.Pager.start+q.rows())] {
 		row := q.entryOf(v)
 		data.Traffic = data.Traffic || row.Traffic.Known
 		data.Rows = append(data.Rows, row)
@@ -192,6 +192,16 @@ func (q *request) pager(total int, what string) pager {
 		p.Next = q.queryWith("page", page+1)
 	}
 	return p
+}
+
+// rows is how many rows of a page are wanted: pageSize, or what the header X-Rows says, 1 to
+// pageSize, with which the script asks for a screenful while somebody types.
+func (q *request) rows() int {
+	n, err := strconv.Atoi(q.http.Header.Get("X-Rows"))
+	if err != nil || n < 1 {
+		return pageSize
+	}
+	return min(n, pageSize)
 }
 
 // queryWith is the page's query with one number changed.

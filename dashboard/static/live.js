@@ -7,6 +7,9 @@ import { patch } from './patch.js';
 const LEAST = 250; // ms between two readings
 const POLL = 5000; // ms between readings without news
 const HIDDEN = 10000; // the same in a tab that nobody looks at
+const PATIENCE = 1000; // ms that a newer filter waits for the answer to an older one
+const ADDRESS = 350; // ms between two changes of the address: browsers refuse more than 100 in 30 s
+const GLANCE = 40; // rows to ask for while somebody types; the others follow when they pause
 const RETRY_FIRST = 500;
 const RETRY_MOST = 15000;
 
@@ -16,6 +19,7 @@ export function startLive() {
   const lamp = document.getElementById('live');
   const state = {
     connected: false, rev: null, retry: RETRY_FIRST, failed: 0, since: 0, last: 0, timer: 0, request: null, again: false, url: location.href,
+    filtering: false, named: -ADDRESS, naming: 0,
   };
   lamp.hidden = false;
 
@@ -46,7 +50,8 @@ export function startLive() {
   }
 
   // read asks for the page as a document: the browser parses it, no text becomes HTML here.
-  function read() {
+  function read(filtering = false) {
+    state.filtering = filtering;
     state.last = performance.now();
     const request = new XMLHttpRequest();
     state.request = request;
@@ -54,24 +59,52 @@ export function startLive() {
     const asked = state.url;
     request.open('GET', asked);
     request.responseType = 'document';
-    request.setRequestHeader('X-Fragment', '1');
+    if (filtering) request.setRequestHeader('X-Rows', GLANCE);
     request.timeout = 10000;
     request.onloadend = () => {
       state.request = null;
       const page = request.response;
       const ours = page?.getElementById('main')?.dataset.page === document.getElementById('main').dataset.page;
-      if (ours && asked === state.url) {
+      if (ours) { // typed over since or not: whoever types on and on sees rows, too
         state.failed = 0;
         state.since = Date.now();
         update(page);
-      } else if (!ours) {
+      } else {
         state.failed++;
         if (request.status === 401 || request.status === 403 || (page && page.querySelector('.login'))) location.reload();
       }
       show();
-      soon(state.again ? 0 : document.hidden ? HIDDEN : POLL);
+      clearTimeout(state.timer);
+      if (asked !== state.url) read(true);
+      else soon(state.again || filtering ? 0 : document.hidden ? HIDDEN : POLL);
     };
     request.send();
+  }
+
+  // drop forgets the answer that is on its way.
+  function drop() {
+    if (!state.request) return;
+    state.request.onloadend = null;
+    state.request.abort();
+    state.request = null;
+  }
+
+  // name puts the page's query into the address.
+  function name() {
+    clearTimeout(state.naming);
+    const wait = state.named + ADDRESS - performance.now();
+    if (wait > 0) {
+      state.naming = setTimeout(name, wait);
+      return;
+    }
+    state.named = performance.now();
+    history.replaceState(history.state, '', state.url);
+  }
+
+  // now asks for the filter of the moment.
+  function now() {
+    drop();
+    read(true);
   }
 
   function update(page) {
@@ -141,17 +174,16 @@ export function startLive() {
   return {
     // show takes a page that is here already.
     show: update,
-    // go shows the page at another query, as a filter does, and keeps it current.
+    // go shows the page at another query, as a filter does, and keeps it current. The
+    // answer to an older filter is waited for, a little: else fast typing would drop each
+    // before it is here, and show nothing until it pauses.
     go(url) {
       state.url = url;
-      history.replaceState(history.state, '', url);
-      if (state.request) {
-        state.request.onloadend = null;
-        state.request.abort();
-        state.request = null;
-      }
+      name();
       clearTimeout(state.timer);
-      read();
+      const early = state.filtering && state.request ? state.last + PATIENCE - performance.now() : 0;
+      if (early > 0) state.timer = setTimeout(now, early);
+      else now();
     },
   };
 }

@@ -1,6 +1,10 @@
 package route
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Scheme is the protocol spoken to a backend.
 type Scheme string
@@ -77,6 +81,16 @@ type Backend struct {
 
 // Address returns host:port, IPv6 in brackets.
 func (b *Backend) Address() string { return JoinHostPort(b.Host, b.Port) }
+
+// AppendAddress appends Address to buf.
+func (b *Backend) AppendAddress(buf []byte) []byte {
+	if strings.ContainsRune(b.Host, ':') {
+		buf = append(append(append(buf, '['), b.Host...), ']')
+	} else {
+		buf = append(buf, b.Host...)
+	}
+	return strconv.AppendUint(append(buf, ':'), uint64(b.Port), 10)
+}
 
 // Container is what answers show of the container behind a backend.
 type Container struct {

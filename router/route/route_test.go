@@ -297,6 +297,11 @@ func TestSmallWords(t *testing.T) {
 	if SchemeHTTPS.DefaultPort() != 443 || SchemeH2C.DefaultPort() != 80 {
 		t.Error("default ports")
 	}
+	for _, b := range []Backend{{Host: "fd00::5", Port: 80}, {Host: "172.18.0.4", Port: 8080}, {Host: "api.internal", Port: 65535}} {
+		if got := string(b.AppendAddress([]byte("at "))); got != "at "+b.Address() {
+			t.Errorf("appended %q, address %s", got, b.Address())
+		}
+	}
 	if b := (&Backend{Host: "fd00::5", Port: 80}); b.Address() != "[fd00::5]:80" {
 		t.Errorf("address %s", b.Address())
 	}
