@@ -36,10 +36,13 @@ type findingGroup struct {
 	Findings   []finding
 }
 
-// rejection is a candidate that is not routed.
+// rejection is a candidate that is not routed. Reason is a finding too, for one that the
+// labels are to blame for; Others are those beside it.
 type rejection struct {
-	ID, Name, Project, Service, Reason, Code, Hint string
-	Mark                                           mark
+	ID, Name, Project, Service string
+	Reason                     finding
+	Others                     []finding
+	key                        string // of its findingGroup
 }
 
 func findings(list []route.Diagnostic) []finding {
@@ -58,12 +61,16 @@ func (q *request) diagnostics() answer {
 	data := diagnosticsData{chrome: q.chrome(pageDiagnostics, "Diagnostics"), Text: q.query.Get("q"), Total: all.Total, Refused: len(all.Rejected)}
 	data.Fields = []field{q.severityField()}
 	data.Filtered = data.Text != "" || q.query.Get("severity") != ""
-	groups := q.findingGroups(&all)
-	rejected := q.rejections(all.Rejected)
+	rejected, groups := joined(q.rejections(all.Rejected), q.findingGroups(&all))
 	data.Pager = q.pager(len(groups)+len(rejected), "candidate")
 	data.Rejected, data.Groups = pageOf(rejected, groups, data.Pager)
 	for i := range data.Groups {
 		q.explain(data.Groups[i].Findings)
+	}
+	for i := range data.Rejected {
+		r := &data.Rejected[i]
+		q.explain(r.Others)
+		r.Reason = q.explained(r.Reason)
 	}
 	return q.found("diagnostics", data)
 }
@@ -99,12 +106,41 @@ func (q *request) wantsSeverity(s string) bool {
 
 // explain adds what codes mean.
 func (q *request) explain(list []finding) {
-	if q.d.cfg.Explain == nil {
-		return
-	}
 	for i := range list {
-		list[i].Meaning, list[i].Explained = q.d.cfg.Explain(list[i].Code)
+		list[i] = q.explained(list[i])
 	}
+}
+
+func (q *request) explained(f finding) finding {
+	if q.d.cfg.Explain != nil {
+		f.Meaning, f.Explained = q.d.cfg.Explain(f.Code)
+	}
+	return f
+}
+
+// joined puts the findings about a candidate that is not routed to it, so that it stands
+// in one place, and the finding that it is not routed for is told once.
+func joined(rejected []rejection, groups []findingGroup) ([]rejection, []findingGroup) {
+	at := map[string]int{}
+	for i := range rejected {
+		at[rejected[i].key] = i
+	}
+	groups = slices.DeleteFunc(groups, func(g findingGroup) bool {
+		i, ok := at[g.ID]
+		if !ok {
+			return false
+		}
+		r := &rejected[i]
+		for _, f := range g.Findings {
+			if f.Code == r.Reason.Code && f.Message == r.Reason.Message {
+				r.Reason = f
+			} else {
+				r.Others = append(r.Others, f)
+			}
+		}
+		return true
+	})
+	return rejected, groups
 }
 
 // findingGroups are the findings that the filter lets through, the gravest groups first.
@@ -124,7 +160,7 @@ func (q *request) findingGroups(all *api.Diagnostics) []findingGroup {
 		if title == "" {
 			title = shortID(id)
 		}
-		add("c-"+id, title, "", all.Items[i].Diagnostics)
+		add(groupOfCandidate(id), title, "", all.Items[i].Diagnostics)
 	}
 	for i := range all.Entrypoints {
 		id := all.Entrypoints[i].EntrypointID
@@ -133,6 +169,9 @@ func (q *request) findingGroups(all *api.Diagnostics) []findingGroup {
 	slices.SortStableFunc(out, func(a, b findingGroup) int { return a.rank() - b.rank() })
 	return out
 }
+
+// groupOfCandidate is the id of the group of the findings about a candidate.
+func groupOfCandidate(id string) string { return "c-" + id }
 
 // rank is that of the gravest finding, which stands first.
 func (g *findingGroup) rank() int { return severityRank(route.Severity(g.Findings[0].Mark.State)) }
@@ -160,7 +199,10 @@ func (q *request) rejections(list []route.Rejected) []rejection {
 	var out []rejection
 	for _, r := range list {
 		if contains(q.query.Get("q"), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint) {
-			out = append(out, rejection{shortID(r.CandidateID), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint, rejectedMark(&r)})
+			out = append(out, rejection{
+				ID: shortID(r.CandidateID), Name: r.Name, Project: r.Project, Service: r.Service, key: groupOfCandidate(r.CandidateID),
+				Reason: finding{Code: r.Code, Message: r.Reason, Hint: r.Hint, Mark: rejectedMark(&r)},
+			})
 		}
 	}
 	return out

@@ -45,6 +45,10 @@ func brokenView(now time.Time) *router.View {
 		{CandidateID: "1f77" + fmt.Sprintf("%060d", 2), Name: "billing-run-migrate", Project: "billing", Service: "app", Reason: "ignored: one-off", Hint: "`docker compose run` containers get no traffic; start the service with `docker compose up`"},
 		{CandidateID: "2b90" + fmt.Sprintf("%060d", 3), Name: "crm", Reason: "sozune.enabel is not a label of ours", Code: "E001", Hint: "did you mean sozune.enable=true?"},
 	}
+	w.view.Candidates = append(w.view.Candidates, route.CandidateDiagnostics{CandidateID: w.view.Rejected[2].CandidateID, Diagnostics: []route.Diagnostic{
+		{Code: "E001", Severity: route.SeverityError, Message: "sozune.enabel is not a label of ours", Label: "sozune.enabel", Value: "true", Hint: "did you mean sozune.enable=true?"},
+		{Code: "W013", Severity: route.SeverityWarn, Message: "there is no such key; did you mean host?", Label: "sozune.http.crm.hots", Value: "crm.example.com", Hint: "correct or remove the label"},
+	}})
 	w.view.Candidates = append(w.view.Candidates, route.CandidateDiagnostics{CandidateID: w.container("http_docs", 0), Diagnostics: []route.Diagnostic{
 		{Code: "W021", Severity: route.SeverityWarn, Message: "the interval cannot be used: the default of 10s is used", Label: "sozune.http.docs.healthCheck.interval", Value: "fast", Hint: "write milliseconds or a duration such as 10s"},
 		{Code: "W013", Severity: route.SeverityWarn, Message: "there is no such key; did you mean loadBalancer?", Label: "sozune.http.docs.loadBalancr", Value: "round_robin", Hint: "correct or remove the label"},
