@@ -73,8 +73,11 @@ func (s site) placeOwn(c inspected, project, wanted string, before choice) spot 
 	switch c.NetworkMode {
 	case "host":
 		return s.placeOnHost()
-	case "none":
-		return nowhere("attach the container to a network", "has network_mode none, so nothing can reach it")
+	case "none": // the mode it was made with: it may have been moved to a network since
+		if onNone(c.Networks) {
+			return nowhere("docker network disconnect none "+c.Name+"; docker network connect NETWORK "+c.Name+
+				" (in compose: remove network_mode, list networks)", "has network_mode none, so nothing can reach it")
+		}
 	}
 	if len(c.Networks) == 0 {
 		sp := nowhere("attach the container to a network", "is attached to no network")
@@ -98,6 +101,16 @@ func (s site) placeOwn(c inspected, project, wanted string, before choice) spot 
 	sp := s.choose(c, names, before)
 	sp.diagnostics = diagnostics
 	return sp
+}
+
+// onNone reports whether a container has no network but none.
+func onNone(nets map[string]attachment) bool {
+	for name := range nets {
+		if name != "none" {
+			return false
+		}
+	}
+	return true
 }
 
 // choose takes the first network in order that has an address, but stays with the

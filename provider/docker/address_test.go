@@ -85,6 +85,10 @@ func TestPlace(t *testing.T) {
 		"the one with an address":              {self: host, nets: nets("a=", "b=10.0.0.2"), want: "10.0.0.2"},
 		"no network yet":                       {self: host, mode: "edge", nets: nets(), want: "waiting", codes: "E107"},
 		"none":                                 {self: host, mode: "none", nets: nets("none="), want: "-", codes: "E107"},
+		"none, left for a network":             {self: host, mode: "none", nets: nets("edge=10.0.0.2"), want: "10.0.0.2"},
+		"none, left for one not shared":        {self: in("edge=10.0.0.9"), mode: "none", nets: nets("db=10.0.1.2"), want: "-", codes: "E105"},
+		"none, left for one without address":   {self: host, mode: "none", nets: nets("edge="), want: "waiting"},
+		"none, left for nothing":               {self: host, mode: "none", nets: nets(), want: "-", codes: "E107"},
 		"host network on the host":             {self: host, mode: "host", nets: nets("host="), want: "127.0.0.1 loopback"},
 		"host network from a container":        {self: in("edge=10.0.0.9"), mode: "host", nets: nets("host="), want: "192.168.0.1"},
 		"host network from an internal one":    {self: in("inner=10.0.0.9"), networks: known("inner=bridge!"), mode: "host", nets: nets("host="), want: "-", codes: "E107"},
@@ -94,6 +98,7 @@ func TestPlace(t *testing.T) {
 		"follows on the host network":          {self: host, mode: "container:hosted", want: "127.0.0.1 loopback"},
 		"follows one that is gone":             {self: host, mode: "container:0000000000000000000000000000000000000000000000000000000000000000", want: "-", codes: "E107"},
 		"follows one that is stopped":          {self: host, mode: "container:stopped", want: "waiting"},
+		"follows one that has left none":       {self: host, mode: "container:freed", want: "10.8.8.8"},
 		"follows in a circle":                  {self: host, mode: "container:circle", want: "-", codes: "E107"},
 		"a network that carries the null type": {self: host, networks: known("void=null", "b=bridge"), nets: nets("void=10.0.0.2", "b=10.0.0.3"), want: "10.0.0.3"},
 	} {
@@ -125,6 +130,8 @@ func lookupTable(ref string) (inspected, bool) {
 	switch ref {
 	case "target":
 		return inspected{Status: statusRunning, NetworkMode: "edge", Networks: nets("edge=10.9.9.9")}, true
+	case "freed":
+		return inspected{Status: statusRunning, NetworkMode: "none", Networks: nets("edge=10.8.8.8")}, true
 	case "hosted":
 		return inspected{Status: statusPaused, NetworkMode: "host"}, true
 	case "stopped":

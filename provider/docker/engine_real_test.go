@@ -182,6 +182,9 @@ func TestRealEngineNetworks(t *testing.T) {
 	r.until("another one's network", shows("http_join", e.prefix+"join="+e.address("in", e.prefix+"inner")+":8081(present)"))
 	e.run("none", "--network", "none")
 	r.until("no network", e.absent("none", "refused"))
+	e.do("network", "disconnect", "none", "%none")
+	e.do("network", "connect", "%inner", "%none")
+	r.until("a network after all", e.present("none", e.prefix+"inner"))
 	e.run("once", "-l", "com.docker.compose.oneoff=True")
 	r.until("compose run", func(s route.Snapshot) bool {
 		return slices.ContainsFunc(s.Rejected, func(x route.Rejected) bool { return x.Name == e.prefix+"once" })
