@@ -15,7 +15,8 @@ type TrafficPoint struct {
 	// is none: it is in class 0.
 	Errors  uint64
 	Classes [route.StatusClasses]uint64 // by first digit of the status; 0 for none
-	// P50 and P99 are estimates of the time to the response head; 0 without requests.
+	// P50 and P99 are estimates of the time to the response head, never above that of the
+	// slowest request; 0 without any.
 	P50, P99 time.Duration
 	InFlight int64  // at the end of the step
 	Retries  uint64 // contacts beyond a request's first one

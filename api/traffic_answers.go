@@ -16,7 +16,7 @@ type Traffic struct {
 	RatePerS *float64 `json:"rate_per_s"`
 	// ErrorRatio is the share of status 500 and more in the last minute, and for a
 	// backend of contacts without an answer; null without requests, as P50MS and P99MS.
-	// Those are the time to the response head.
+	// Those are estimates of the time to the response head, never above the slowest one.
 	ErrorRatio *float64 `json:"error_ratio"`
 	P50MS      *float64 `json:"p50_ms"`
 	P99MS      *float64 `json:"p99_ms"`
@@ -68,7 +68,7 @@ type TrafficStep struct {
 	Requests uint64  `json:"requests"`
 	Errors   uint64  `json:"errors"`
 	RatePerS float64 `json:"rate_per_s"`
-	// P50MS and P99MS are null without requests.
+	// P50MS and P99MS are estimates, never above the slowest request; null without any.
 	P50MS    *float64 `json:"p50_ms"`
 	P99MS    *float64 `json:"p99_ms"`
 	InFlight int64    `json:"in_flight"`

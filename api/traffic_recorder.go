@@ -55,7 +55,7 @@ type trackedEntry struct {
 	turned   uint64 // requests that were turned away in its line, at the last sample
 }
 
-// trackedBackend is a backend that was in rotation while its entrypoint had traffic.
+// trackedBackend is a backend that was there while its entrypoint had traffic.
 type trackedBackend struct {
 	tracked
 	incarnation string
@@ -128,17 +128,16 @@ func (r *TrafficRecorder) sampleRoute(from *router.Route, all *measure) {
 	e.seen = r.samples
 	m := e.advance(&from.Cell.Traffic, uint64(inFlight), trafficSteps)
 	all.counts = plus(&all.counts, &m.counts)
-	all.inFlight += m.inFlight
+	all.slowest, all.inFlight = max(all.slowest, m.slowest), all.inFlight+m.inFlight
 	r.countTurned(e)
 	e.sampleBackends(from)
 }
 
-// sampleBackends ends the step of an entrypoint's backends. One that has left the
-// entrypoint is forgotten, one that has left the rotation is not: it may come back.
+// sampleBackends ends the step of an entrypoint's backends, those out of rotation too:
+// they may have served in this step, and may come back. One that has left the entrypoint
+// is forgotten.
 func (e *trackedEntry) sampleBackends(from *router.Route) {
-	rotation := from.Cell.Load()
-	for i := range rotation.Members {
-		p := rotation.Members[i].Placement
+	for _, p := range from.Cell.Placements() {
 		if p.Load != nil && e.backends[p.Load] == nil {
 			e.backends[p.Load] = &trackedBackend{incarnation: p.Backend.Incarnation}
 		}
@@ -157,7 +156,7 @@ func (e *trackedEntry) sampleBackends(from *router.Route) {
 func (r *TrafficRecorder) end(id string, e *trackedEntry, all *measure) {
 	counts := e.cell.Traffic.Counts()
 	rest := counts.Since(&e.counts)
-	all.counts = plus(&all.counts, &rest)
+	all.counts, all.slowest = plus(&all.counts, &rest), max(all.slowest, e.cell.Traffic.TakeSlowest())
 	r.countTurned(e)
 	delete(r.entries, id)
 }
@@ -172,7 +171,7 @@ func (r *TrafficRecorder) countTurned(e *trackedEntry) {
 // advance ends a step by what the counters did in it.
 func (t *tracked) advance(traffic *route.Traffic, inFlight uint64, keep int) measure {
 	counts := traffic.Counts()
-	m := measure{counts: counts.Since(&t.counts), inFlight: inFlight}
+	m := measure{counts: counts.Since(&t.counts), slowest: traffic.TakeSlowest(), inFlight: inFlight}
 	t.counts = counts
 	t.append(&m, keep)
 	return m
@@ -261,7 +260,7 @@ func (r *TrafficRecorder) points(s *series) []TrafficPoint {
 	s.each(func(m *measure) {
 		p := &out[i]
 		p.Requests, p.Errors, p.Classes = m.counts.Requests(), clientErrors(&m.counts), m.counts.Classes
-		p.P50, p.P99 = m.counts.Quantile(0.5), m.counts.Quantile(0.99)
+		p.P50, p.P99 = m.quantile(0.5), m.quantile(0.99)
 		p.InFlight, p.Retries, p.Held, p.Cut = int64(m.inFlight), m.counts.Retries, m.counts.Held, m.counts.Cut
 		i++
 	})
@@ -314,8 +313,8 @@ func (r *TrafficRecorder) minute(s *series, failed func(*route.TrafficCounts) ui
 	if s == nil {
 		return m
 	}
-	counts := s.minute()
-	m.Requests, m.Errors = counts.Requests(), failed(&counts)
-	m.P50, m.P99 = counts.Quantile(0.5), counts.Quantile(0.99)
+	sum := s.minute()
+	m.Requests, m.Errors = sum.counts.Requests(), failed(&sum.counts)
+	m.P50, m.P99 = sum.quantile(0.5), sum.quantile(0.99)
 	return m
 }

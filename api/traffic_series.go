@@ -14,31 +14,41 @@ const (
 	trafficMinutes = 12  // steps of the last minute, kept for a backend
 )
 
-// measure is what one step brought.
+// measure is what one step brought, or several.
 type measure struct {
 	counts   route.TrafficCounts
+	slowest  time.Duration // of the requests, 0 when it is not known
 	inFlight uint64
 }
 
 // busy reports whether there was any traffic.
 func (m *measure) busy() bool { return m.inFlight > 0 || m.counts != route.TrafficCounts{} }
 
-// measureFields is the number of values in a measure.
-const measureFields = route.StatusClasses + route.LatencyBuckets + 5
+// quantile estimates a latency.
+func (m *measure) quantile(q float64) time.Duration { return m.counts.Quantile(q, m.slowest) }
 
-// values lists the fields; latencies are in microseconds.
+// measureFields is the number of values in a measure, 64 at most.
+const measureFields = 6 + route.StatusClasses + route.LatencyBuckets
+
+// slowestField is the one that several steps have the greatest of, not the sum.
+const slowestField = 1
+
+// values lists the fields, those first that most steps have. The sum is in microseconds,
+// the slowest one exact: no estimate is to be above it.
 func (m *measure) values() (v [measureFields]uint64) {
-	n := copy(v[:], m.counts.Classes[:])
-	n += copy(v[n:], m.counts.Buckets[:])
-	copy(v[n:], []uint64{uint64(max(m.counts.Sum, 0).Microseconds()), m.counts.Retries, m.counts.Held, m.counts.Cut, m.inFlight})
+	c := &m.counts
+	n := copy(v[:], []uint64{uint64(max(c.Sum, 0).Microseconds()), uint64(max(m.slowest, 0)), m.inFlight, c.Retries, c.Held, c.Cut})
+	n += copy(v[n:], c.Classes[:])
+	copy(v[n:], c.Buckets[:])
 	return v
 }
 
 func (m *measure) set(v *[measureFields]uint64) {
-	n := copy(m.counts.Classes[:], v[:])
-	n += copy(m.counts.Buckets[:], v[n:])
-	m.counts.Sum = time.Duration(v[n]) * time.Microsecond
-	m.counts.Retries, m.counts.Held, m.counts.Cut, m.inFlight = v[n+1], v[n+2], v[n+3], v[n+4]
+	c := &m.counts
+	c.Sum, m.slowest = time.Duration(v[0])*time.Microsecond, time.Duration(v[slowestField])
+	m.inFlight, c.Retries, c.Held, c.Cut = v[2], v[3], v[4], v[5]
+	n := 6 + copy(c.Classes[:], v[6:])
+	copy(c.Buckets[:], v[n:])
 }
 
 // series are the measures of successive steps, packed: a set of the fields that are
@@ -83,14 +93,14 @@ func (s *series) each(yield func(*measure)) {
 }
 
 // minute sums up the last minute.
-func (s *series) minute() route.TrafficCounts {
+func (s *series) minute() measure {
 	var sum [measureFields]uint64
 	for data := s.data[s.recent:]; len(data) > 0; {
 		data = addMeasure(&sum, data)
 	}
 	var m measure
 	m.set(&sum)
-	return m.counts
+	return m
 }
 
 // quiet reports whether the last minute is empty.
@@ -119,7 +129,11 @@ func addMeasure(sum *[measureFields]uint64, data []byte) []byte {
 	data = data[n:]
 	for ; set != 0; set &= set - 1 {
 		v, n := binary.Uvarint(data)
-		sum[bits.TrailingZeros64(set)] += v
+		if field := bits.TrailingZeros64(set); field == slowestField {
+			sum[field] = max(sum[field], v)
+		} else {
+			sum[field] += v
+		}
 		data = data[n:]
 	}
 	return data

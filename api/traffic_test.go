@@ -28,12 +28,15 @@ func entry(name string, n int) router.Entry {
 		Match: route.Match{Hosts: []route.HostPattern{host(name + ".example.com")}, Path: route.PathRule{Kind: route.PathPrefix, Value: "/"}},
 	}
 	var members []route.Member
+	var placed []*route.Placement
 	for i := range n {
 		b := route.Backend{ID: fmt.Sprintf("b%d", i), Incarnation: fmt.Sprintf("i%d", i), Host: "192.0.2.1", Port: 80, Weight: 100, Provider: route.ProviderPresent}
 		e.Backends = append(e.Backends, b)
-		members = append(members, route.Member{Placement: &route.Placement{Entrypoint: e.ID, Backend: b, Load: &route.Load{}}, Weight: 100})
+		p := &route.Placement{Entrypoint: e.ID, Backend: b, Load: &route.Load{}}
+		placed, members = append(placed, p), append(members, route.Member{Placement: p, Weight: 100})
 	}
 	cell := &route.RotationCell{}
+	cell.Place(placed)
 	cell.Store(route.NewRotation(1, route.TierVerified, members))
 	return router.Entry{Entrypoint: e, Cell: cell}
 }
@@ -100,7 +103,7 @@ func TestTrafficIsRecordedInSteps(t *testing.T) {
 			At: began.Add(5 * time.Second), Step: 5 * time.Second, Requests: 10, Errors: 1, InFlight: 3, Retries: 1, Held: 1,
 			Classes: [route.StatusClasses]uint64{0: 1, 2: 8, 5: 1}, P50: first.P50, P99: first.P99,
 		}
-		if first != want || first.P50 < 10*time.Millisecond || first.P50 > 25*time.Millisecond || first.P99 < 500*time.Millisecond {
+		if first != want || first.P50 < 10*time.Millisecond || first.P50 > 25*time.Millisecond || first.P99 < 500*time.Millisecond || first.P99 > time.Second {
 			t.Errorf("first point %+v, want %+v", first, want)
 		}
 		if first.Rate() != 2 || first.ErrorRatio() != 0.1 {
@@ -116,6 +119,36 @@ func TestTrafficIsRecordedInSteps(t *testing.T) {
 			t.Errorf("unrouted %+v", u)
 		}
 	})
+}
+
+// TestNoLatencyAboveTheSlowest: three requests of a second are not shown as if one took
+// two and a half, a backend of 700 ms not as one of a second: of a step, of a minute, of
+// all entrypoints, of one backend, and when the next step is a quick one.
+func TestNoLatencyAboveTheSlowest(t *testing.T) {
+	for _, took := range []time.Duration{300 * time.Microsecond, 700 * time.Millisecond, 1003 * time.Millisecond, 14 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var p plane
+			app := entry("app", 1)
+			p.serve(app)
+			r := record(t, &p, nil)
+			for range 3 {
+				request(app, 0, 200, took)
+			}
+			pass(1)
+			request(app, 0, 200, 100*time.Microsecond)
+			pass(1)
+			point := r.Entrypoint("http_app")[0]
+			of, all, backend := r.EntrypointMinute("http_app"), r.TotalMinute(), r.BackendMinute("http_app", load(app, 0))
+			for _, got := range []time.Duration{point.P50, point.P99, of.P50, of.P99, all.P99, backend.P99} {
+				if got > took || got < took*2/3 {
+					t.Errorf("%v for requests of %v", got, took)
+				}
+			}
+			if quick := r.Entrypoint("http_app")[1]; quick.P99 > 100*time.Microsecond {
+				t.Errorf("the step after %v has %v", took, quick.P99)
+			}
+		})
+	}
 }
 
 // TestTrafficMinute: a client that left is no error of the entrypoint, a contact
@@ -236,6 +269,27 @@ func TestTrafficOfABackendThatComesBack(t *testing.T) {
 	})
 }
 
+// TestTrafficOfABackendThatIsEjectedAtOnce: what it answered before the first step ended is
+// told, although it is out of rotation by then, and so is what it answers when it comes back.
+func TestTrafficOfABackendThatIsEjectedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p plane
+		app := entry("app", 2)
+		p.serve(app)
+		r := record(t, &p, nil)
+		ejected := load(app, 1)
+		for range 5 {
+			request(app, 1, 503, time.Millisecond)
+		}
+		app.Cell.Store(route.NewRotation(2, route.TierVerified, app.Cell.Load().Members[:1]))
+		request(app, 0, 200, time.Millisecond)
+		pass(1)
+		if m := r.BackendMinute("http_app", ejected); m.Requests != 5 || m.Errors != 5 {
+			t.Errorf("%d requests, %d errors, want 5 of 5", m.Requests, m.Errors)
+		}
+	})
+}
+
 // TestTrafficWindow: ten minutes are kept, an hour of silence leaves nothing.
 func TestTrafficWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -279,7 +333,7 @@ func TestSeriesUnpackToWhatWasPacked(t *testing.T) {
 			var values [measureFields]uint64
 			for i := range values {
 				if random.IntN(3) == 0 {
-					values[i] = random.Uint64() >> (16 + random.UintN(48))
+					values[i] = random.Uint64() >> (17 + random.UintN(47))
 				}
 			}
 			var m measure
@@ -295,9 +349,10 @@ func TestSeriesUnpackToWhatWasPacked(t *testing.T) {
 			}
 			i++
 		})
-		var minute route.TrafficCounts
+		var minute measure
 		for _, m := range plain[len(plain)-trafficMinutes:] {
-			minute = plus(&minute, &m.counts)
+			minute.counts, minute.slowest = plus(&minute.counts, &m.counts), max(minute.slowest, m.slowest)
+			minute.inFlight += m.inFlight
 		}
 		if i != keep || s.minute() != minute {
 			t.Errorf("%d steps, minute %+v, want %+v", i, s.minute(), minute)

@@ -21,7 +21,8 @@ func TestMeasures(t *testing.T) {
 		t.Errorf("%v", results)
 	}
 	http, tcp := took[route.ProbeHTTP], took[route.ProbeTCP]
-	if len(took) != 2 || http.Sum != time.Hour+3*time.Millisecond || http.Buckets[2] != 1 || http.Buckets[len(route.LatencyBounds)] != 1 || tcp.Requests() != 2 {
+	h := http.Histogram()
+	if len(took) != 2 || http.Sum != time.Hour+3*time.Millisecond || h[2] != 1 || h[len(route.LatencyBounds)] != 1 || tcp.Requests() != 2 {
 		t.Errorf("%v", took)
 	}
 }

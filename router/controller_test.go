@@ -260,6 +260,9 @@ func TestChangedSettingsKeepTheLoad(t *testing.T) {
 		if fourth.Load == first.Load || fourth.Upstream == third.Upstream || r.Table().Route("http_a").Cell != cell {
 			t.Errorf("a restarted container inherits: %+v", fourth)
 		}
+		if !slices.Equal(cell.Placements(), placementsOf(r.health, "http_a")) {
+			t.Errorf("the cell has the placements %v", cell.Placements())
+		}
 	})
 }
 

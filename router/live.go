@@ -128,6 +128,7 @@ func (o *objects) renew(old *live, m *merged, generation uint64) *live {
 		}
 	}
 	slices.SortFunc(l.placements, func(a, b *route.Placement) int { return strings.Compare(a.Backend.ID, b.Backend.ID) })
+	l.entry.Cell.Place(l.placements)
 	return l
 }
 

@@ -133,15 +133,16 @@ func (h *histogram) Write(out *dto.Metric) error {
 		count  uint64
 		bound  float64
 	}, len(buckets))
+	counts := h.counts.Histogram()
 	var total uint64
 	for i, bound := range route.LatencyBounds {
-		total += h.counts.Buckets[i]
+		total += counts[i]
 		r := &room[i]
 		r.count, r.bound = total, bound.Seconds()
 		r.bucket.CumulativeCount, r.bucket.UpperBound = &r.count, &r.bound
 		buckets[i] = &r.bucket
 	}
-	total += h.counts.Buckets[len(route.LatencyBounds)]
+	total += counts[len(route.LatencyBounds)]
 	sum := h.counts.Sum.Seconds()
 	out.Label, out.Histogram = h.labels, &dto.Histogram{SampleCount: &total, SampleSum: &sum, Bucket: buckets}
 	return nil

@@ -150,6 +150,7 @@ func (r *rig) rotate(entry *router.Entry) []*route.Placement {
 		placements = append(placements, p)
 		members = append(members, route.Member{Placement: p, Weight: b.Weight, Reason: route.InVerified})
 	}
+	entry.Cell.Place(placements)
 	if len(members) > 0 {
 		entry.Cell.Store(route.NewRotation(1, route.TierVerified, members))
 	}

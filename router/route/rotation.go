@@ -85,7 +85,8 @@ type RotationCell struct {
 	current atomic.Pointer[Rotation]
 	retryAt atomic.Int64
 	changed atomic.Pointer[chan struct{}] // closed by the next Store; nil while nobody waits
-	_       [64 - 24]byte                 // the cursor is written on every request
+	placed  atomic.Pointer[[]*Placement]  // nil before the first Place
+	_       [64 - 32]byte                 // the cursor is written on every request
 	// Cursor is the picker's turn counter.
 	Cursor atomic.Uint64
 	// Requests in flight for the whole entrypoint (budget of retries).
@@ -118,6 +119,18 @@ func (c *RotationCell) Store(r *Rotation) {
 	if waiting := c.changed.Swap(nil); waiting != nil {
 		close(*waiting)
 	}
+}
+
+// Place publishes the entrypoint's placements, those out of rotation too. The list is the
+// cell's from then on. The Controller is the only writer.
+func (c *RotationCell) Place(list []*Placement) { c.placed.Store(&list) }
+
+// Placements are those of the last Place, nil before the first; they must not be changed.
+func (c *RotationCell) Placements() []*Placement {
+	if list := c.placed.Load(); list != nil {
+		return *list
+	}
+	return nil
 }
 
 // Changed returns a channel that the next Store closes. Call it before Load: a

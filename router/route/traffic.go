@@ -5,17 +5,6 @@ import (
 	"time"
 )
 
-// LatencyBounds are the upper bounds of the latency buckets, ascending; one more
-// bucket takes what is slower.
-var LatencyBounds = [...]time.Duration{
-	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
-	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
-	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
-}
-
-// LatencyBuckets is the number of latency buckets.
-const LatencyBuckets = len(LatencyBounds) + 1
-
 // StatusClasses is the number of classes that requests are counted by: class n are
 // the statuses n00 to n99; class 0 are requests without a response of the backend, or
 // whose client left before one.
@@ -30,11 +19,16 @@ type Traffic struct {
 	retries atomic.Uint64 // contacts beyond a request's first one
 	held    atomic.Uint64 // requests that waited for a backend
 	cut     atomic.Uint64 // responses that broke off after their head
+	slowest atomic.Int64  // nanoseconds of the slowest one since TakeSlowest
 }
 
 // Note counts a request by the status of its response head, 0 without one, and by the
 // time until then.
 func (t *Traffic) Note(status int, took time.Duration) {
+	// Before it is counted, so that a step that has the request has its time, too.
+	for slowest := t.slowest.Load(); int64(took) > slowest && !t.slowest.CompareAndSwap(slowest, int64(took)); {
+		slowest = t.slowest.Load()
+	}
 	class := status / 100
 	if class < 0 || class >= StatusClasses {
 		class = 0
@@ -44,13 +38,13 @@ func (t *Traffic) Note(status int, took time.Duration) {
 	t.sum.Add(int64(took))
 }
 
-func bucketOf(took time.Duration) int {
-	for i, bound := range LatencyBounds {
-		if took <= bound {
-			return i
-		}
+// TakeSlowest returns the time of the slowest request since the last call, 0 without
+// one. Only one caller may do so, and reads Counts before.
+func (t *Traffic) TakeSlowest() time.Duration {
+	if t.slowest.Load() == 0 {
+		return 0 // nothing to take: an idle one is not written
 	}
-	return len(LatencyBounds)
+	return time.Duration(t.slowest.Swap(0))
 }
 
 // NoteRetry counts a contact beyond a request's first one.
@@ -110,29 +104,4 @@ func (c *TrafficCounts) Since(earlier *TrafficCounts) TrafficCounts {
 	d.Held -= earlier.Held
 	d.Cut -= earlier.Cut
 	return d
-}
-
-// Quantile estimates the latency below which the share q (0 to 1) of the requests
-// stayed, by interpolation within a bucket; 0 without requests. Beyond the last bound
-// it is that bound.
-func (c *TrafficCounts) Quantile(q float64) time.Duration {
-	var total uint64
-	for _, n := range c.Buckets {
-		total += n
-	}
-	if total == 0 {
-		return 0
-	}
-	rank := min(max(q, 0), 1) * float64(total)
-	var below float64
-	var low time.Duration
-	for i, bound := range LatencyBounds {
-		n := float64(c.Buckets[i])
-		if n > 0 && below+n >= rank {
-			return low + time.Duration((rank-below)/n*float64(bound-low))
-		}
-		below += n
-		low = bound
-	}
-	return low
 }

@@ -22,8 +22,8 @@ func TestTrafficCounts(t *testing.T) {
 	if want := [StatusClasses]uint64{3, 1, 2, 0, 1, 1}; c.Classes != want {
 		t.Errorf("classes %v, want %v", c.Classes, want)
 	}
-	if c.Buckets[0] != 5 || c.Buckets[1] != 1 || c.Buckets[10] != 1 || c.Buckets[LatencyBuckets-1] != 1 || c.Requests() != 8 {
-		t.Errorf("buckets %v of %d requests", c.Buckets, c.Requests())
+	if h := c.Histogram(); h != [len(LatencyBounds) + 1]uint64{0: 5, 1: 1, 10: 1, 13: 1} || c.Requests() != 8 {
+		t.Errorf("buckets %v of %d requests", h, c.Requests())
 	}
 	if c.Sum != time.Hour+2*time.Second+2*time.Millisecond+1 || c.Retries != 1 || c.Held != 1 || c.Cut != 1 {
 		t.Errorf("%+v", c)
@@ -37,29 +37,66 @@ func TestTrafficCounts(t *testing.T) {
 
 func TestQuantile(t *testing.T) {
 	var none TrafficCounts
-	if none.Quantile(0.5) != 0 {
+	if none.Quantile(0.5, 0) != 0 {
 		t.Error("a quantile of nothing")
 	}
 	var traffic Traffic
 	for range 90 {
-		traffic.Note(200, 7*time.Millisecond) // 5 to 10 ms
+		traffic.Note(200, 7*time.Millisecond) // 6.5 to 8 ms
 	}
 	for range 10 {
-		traffic.Note(200, 80*time.Millisecond) // 50 to 100 ms
+		traffic.Note(200, 70*time.Millisecond) // 65 to 80 ms
 	}
 	c := traffic.Counts()
-	for q, want := range map[float64]time.Duration{-1: 5 * time.Millisecond, 0: 5 * time.Millisecond, 0.45: 7500 * time.Microsecond, 0.9: 10 * time.Millisecond, 0.95: 75 * time.Millisecond, 1: 100 * time.Millisecond, 2: 100 * time.Millisecond} {
-		if got := c.Quantile(q); got != want {
-			t.Errorf("q %v: %v, want %v", q, got, want)
+	for _, tt := range []struct {
+		q             float64
+		slowest, want time.Duration
+	}{
+		{-1, 0, 6500 * time.Microsecond}, {0, 0, 6500 * time.Microsecond}, {0.45, 0, 7250 * time.Microsecond}, {0.9, 0, 8 * time.Millisecond},
+		{0.95, 0, 72500 * time.Microsecond}, {1, 0, 80 * time.Millisecond}, {2, 0, 80 * time.Millisecond},
+		{0.95, 70 * time.Millisecond, 67500 * time.Microsecond}, {1, 70 * time.Millisecond, 70 * time.Millisecond}, {0.9, 70 * time.Millisecond, 8 * time.Millisecond},
+		{1, time.Hour, 80 * time.Millisecond}, {1, time.Millisecond, 65 * time.Millisecond}, // what cannot be does no harm
+	} {
+		if got := c.Quantile(tt.q, tt.slowest); got != tt.want {
+			t.Errorf("q %v, slowest %v: %v, want %v", tt.q, tt.slowest, got, tt.want)
 		}
+	}
+	if slowest := traffic.TakeSlowest(); slowest != 70*time.Millisecond || traffic.TakeSlowest() != 0 {
+		t.Errorf("slowest %v, want 70 ms, and that only once", slowest)
 	}
 	traffic.Note(200, time.Minute)
 	c = traffic.Counts()
-	if got := c.Quantile(1); got != 10*time.Second {
-		t.Errorf("beyond the last bound: %v", got)
+	if got, known := c.Quantile(1, 0), c.Quantile(1, time.Minute); got != 10*time.Second || known != time.Minute {
+		t.Errorf("beyond the last bound: %v, and %v where the slowest is known", got, known)
 	}
-	if !slices.IsSorted(LatencyBounds[:]) {
+}
+
+// TestLatencyBounds: requests are counted by the bounds of metrics and by finer ones, so
+// that metrics are exact.
+func TestLatencyBounds(t *testing.T) {
+	if !slices.IsSorted(LatencyBounds[:]) || !slices.IsSorted(countedBounds[:]) {
 		t.Error("bounds are not ascending")
+	}
+	for i, bound := range LatencyBounds {
+		if !slices.Contains(countedBounds[:], bound) {
+			t.Errorf("nothing is counted by the bound %v", bound)
+		}
+		for _, took := range []time.Duration{bound - 1, bound, bound + 1} {
+			var traffic Traffic
+			traffic.Note(200, took)
+			c, want := traffic.Counts(), i
+			if took > bound {
+				want++
+			}
+			if c.Histogram()[want] != 1 {
+				t.Errorf("%v is counted in %v, want bucket %d", took, c.Histogram(), want)
+			}
+		}
+	}
+	for i, bound := range countedBounds {
+		if bucketOf(bound) != i || bucketOf(bound+1) != i+1 {
+			t.Errorf("%v is in bucket %d", bound, bucketOf(bound))
+		}
 	}
 }
 
