@@ -186,6 +186,21 @@ func Initialized(v *router.View) bool {
 	return enabled == 0 || v.Health != nil && v.Health.Settled
 }
 
+// Unread names the enabled providers that were never read: what they would give is
+// missing, and a router that has it must not be replaced by this one.
+func Unread(v *router.View) []string {
+	var names []string
+	for i := range v.Providers {
+		if s := &v.Providers[i]; s.Enabled && !WasRead(phaseOf(s)) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// WasRead reports whether a provider in a phase was read at least once.
+func WasRead(p route.ProviderPhase) bool { return p == route.PhaseReady || p == route.PhaseStale }
+
 func countEntrypoints(v *router.View) ReadyCounts {
 	var c ReadyCounts
 	for i := range v.Entrypoints {

@@ -16,6 +16,16 @@ const maxRounds = 4
 // Collect reads the engine once and returns what a start would find, for offline
 // answers and validation. It connects on its own and leaves nothing behind.
 func (p *Provider) Collect(ctx context.Context) (route.Snapshot, error) {
+	s, err := p.collect(ctx)
+	if known, ok := errors.AsType[*EngineError](err); ok {
+		told := *known
+		told.Hint, told.cause = p.cfg.neverRead(known.Hint), err
+		return s, &told
+	}
+	return s, err
+}
+
+func (p *Provider) collect(ctx context.Context) (route.Snapshot, error) {
 	eng, err := p.connect(ctx)
 	if err != nil {
 		return route.Snapshot{}, err

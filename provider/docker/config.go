@@ -44,7 +44,10 @@ type Config struct {
 	// ContainerID is the router's own container, for the cases in which it cannot be
 	// found by itself (FAIRLEAD_CONTAINER_ID).
 	ContainerID string
-	Log         zerolog.Logger
+	// Without is advice for who has routes from elsewhere and uses no containers: it ends
+	// the hint as long as the engine was never read. "" adds nothing.
+	Without string
+	Log     zerolog.Logger
 }
 
 // Provider watches one engine. Run may be called once at a time; Collect at any time.

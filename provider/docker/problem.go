@@ -31,6 +31,17 @@ func problem(cause error, hint, format string, args ...any) *EngineError {
 	return &EngineError{Text: fmt.Sprintf(format, args...), Hint: hint, cause: cause}
 }
 
+// neverRead adds to the hint about an engine that was never read what else may be done.
+func (c *Config) neverRead(hint string) string {
+	switch {
+	case c.Without == "":
+		return hint
+	case hint == "":
+		return c.Without
+	}
+	return hint + "; or " + c.Without
+}
+
 // describe returns text and hint of any error.
 func describe(err error) (text, hint string) {
 	if p, ok := errors.AsType[*EngineError](err); ok {

@@ -109,7 +109,7 @@ func (w *watcher) connect(ctx context.Context) (synced bool, err error) {
 // tried again before anybody hears of it: socket proxies cut idle streams every few
 // minutes, and one failed answer is no outage.
 func (w *watcher) ended(synced bool, err error, now time.Time) {
-	text, hint := describe(err)
+	text, _ := describe(err)
 	if w.lostAt.IsZero() || synced {
 		w.lostAt = now
 	}
@@ -126,7 +126,7 @@ func (w *watcher) ended(synced bool, err error, now time.Time) {
 	announced := w.sent != nil && !w.sent.Status.Connected && w.sent.Status.LastError == text
 	w.state.disconnected(err, w.frozen(now))
 	if !announced {
-		w.warn(text, hint, now)
+		w.warn(text, w.state.status.Hint, now)
 	}
 	w.put(w.frozen(now), true)
 }

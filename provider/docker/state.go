@@ -98,10 +98,11 @@ func (s *state) disconnected(err error, now time.Time) {
 		s.status.Connected, s.status.Since = false, now
 	}
 	s.status.Phase = route.PhaseStale
+	s.status.LastError, s.status.Hint = describe(err)
 	if s.status.LastSync.IsZero() {
 		s.status.Phase = route.PhaseFailed
+		s.status.Hint = s.cfg.neverRead(s.status.Hint)
 	}
-	s.status.LastError, s.status.Hint = describe(err)
 }
 
 // extend moves the ends of retentions: their clock stands still while the engine is

@@ -41,6 +41,30 @@ func TestEngineNeverThere(t *testing.T) {
 	}
 }
 
+// TestTheHintSaysHowToDoWithoutAnEngine where other routes are, and only as long as the
+// engine was never read.
+func TestTheHintSaysHowToDoWithoutAnEngine(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		without, hint, never, later string
+	}{
+		{"", "start it", "start it", "start it"},
+		{"turn it off", "start it", "start it; or turn it off", "start it"},
+		{"turn it off", "", "turn it off", ""},
+	} {
+		s := newState(Config{Without: c.without})
+		s.disconnected(problem(nil, c.hint, "text"), now)
+		if s.status.Hint != c.never || s.status.LastError != "text" {
+			t.Errorf("%+v: %+v", c, s.status)
+		}
+		s.synced(now, nil)
+		s.disconnected(problem(nil, c.hint, "text"), now)
+		if s.status.Hint != c.later {
+			t.Errorf("%+v, once read: %+v", c, s.status)
+		}
+	}
+}
+
 func TestFailedListIsNotAnEmptyOne(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusInternalServerError, http.StatusBadGateway} {
 		e := enginetest.New(enginetest.Docker20)

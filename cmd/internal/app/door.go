@@ -106,39 +106,6 @@ func (a *App) serveHTTP(ctx context.Context, d *door) error {
 	return a.proxy.Serve(ctx, newDrainable(d.listener, d.shared))
 }
 
-// takeOver listens on a reserved address as soon as this router is ready, or the other
-// process is gone. Without a listener afterwards ctx has ended, or the error says why.
-func (a *App) takeOver(ctx context.Context, d *door) error {
-	a.log.Info().Str("http", d.address()).
-		Msg("another process listens on the address: it goes on serving until this one is ready")
-	n, alone := 0, false
-	a.hold(ctx, 0, func() bool {
-		if n++; n%occupiedEach == 0 {
-			alone = !d.reserved.occupied()
-		}
-		return alone || a.initialized()
-	})
-	select {
-	case <-ctx.Done():
-		d.reserved.close()
-		return nil
-	default:
-	}
-	listener, steered, err := d.reserved.listen(!alone)
-	if err != nil {
-		return &BindError{What: "HTTP", Address: d.address(), Fix: shareFix(err, d.address()), Err: err}
-	}
-	d.listener = listener
-	if alone {
-		a.log.Info().Str("http", d.address()).Msg("the other process is gone: listening")
-		a.hold(ctx, holdFirst, a.synced)
-		return nil
-	}
-	a.log.Info().Str("http", d.address()).Bool("steered", steered).
-		Msg("ready and listening beside the other process, which can be stopped now")
-	return nil
-}
-
 // hold waits until ready reports true, ctx ends, or the limit is over; 0 is no limit.
 func (a *App) hold(ctx context.Context, limit time.Duration, ready func() bool) {
 	if limit > 0 {
@@ -168,7 +135,7 @@ func (a *App) synced() bool {
 	return true
 }
 
-// initialized reports what /ready waits for.
+// initialized reports what /ready waits for where nobody else serves.
 func (a *App) initialized() bool { return api.Initialized(a.controller.View()) }
 
 // Time without a new connection after which a queue counts as empty. Where another

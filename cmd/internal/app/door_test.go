@@ -114,6 +114,45 @@ func TestARouterThatIsNotReadyTakesNothing(t *testing.T) {
 	}
 }
 
+// TestNoHandOverWhileAProviderWasNeverRead: routes of a file make a router ready to start,
+// not ready to take the port from one that has read the engine as well.
+func TestNoHandOverWhileAProviderWasNeverRead(t *testing.T) {
+	s := named(t, "old")
+	s.Proxy.HTTP.ReusePort = true
+	old, _, stopOld := run(t, s)
+	s = named(t, "new")
+	s.Proxy.HTTP.ReusePort, s.Proxy.HTTP.Listen = true, old.HTTP
+	s.Providers.Docker.Enabled, s.Providers.Docker.Endpoint = true, "unix://"+filepath.Join(t.TempDir(), "none.sock")
+	next, log, stopNew := run(t, s)
+	eventually(t, "it says what it waits for", log, func() bool { return strings.Contains(log.String(), "was never read") })
+	for range 50 {
+		if !answers(old.HTTP, "old")() {
+			t.Fatalf("the old one does not serve\n%s", log)
+		}
+	}
+	if status, body := ready(next.Admin); status != 503 || !strings.Contains(body, `"docker":"failed"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	for _, want := range []string{`"provider":"docker"`, "the other process goes on serving", `--docker \"\"`, "when the other process ends"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %q in\n%s", want, log)
+		}
+	}
+	if n := strings.Count(log.String(), "was never read"); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+	if err := stopOld(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the one that is left serves what it has", log, answers(old.HTTP, "new"))
+	if status, _ := ready(next.Admin); status != 200 {
+		t.Errorf("alone with routes of a file: %d", status)
+	}
+	if err := stopNew(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestARouterThatWaitsCanBeStopped: it never listened, and says nothing bad about it.
 func TestARouterThatWaitsCanBeStopped(t *testing.T) {
 	s := named(t, "old")

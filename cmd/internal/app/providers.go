@@ -26,6 +26,9 @@ func LabelConfig(s *config.Config) label.Config {
 	}
 }
 
+// WithoutDocker is the advice for who has no engine and needs none.
+const WithoutDocker = `set providers.docker.enabled=false (--docker "") when you use no containers`
+
 // Docker makes the Docker provider of the settings; it contacts nothing.
 func Docker(s *config.Config, containerID string, logs Logs) (*docker.Provider, error) {
 	d := &s.Providers.Docker
@@ -33,7 +36,12 @@ func Docker(s *config.Config, containerID string, logs Logs) (*docker.Provider, 
 	if retain == 0 {
 		retain = -1 // the provider's word for "not at all"
 	}
+	without := ""
+	if s.Providers.File.Path != "" {
+		without = WithoutDocker
+	}
 	return docker.New(docker.Config{
+		Without:  without,
 		Endpoint: d.Endpoint, CertPath: d.CertPath, TLSVerify: d.TLSVerify, Retain: retain,
 		DefaultNetwork: d.DefaultNetwork, Label: LabelConfig(s), ContainerID: containerID, Log: logs.For("docker"),
 	})

@@ -53,7 +53,7 @@ Exit codes: 0 nothing is in the way, 1 something is, 3 wrong usage.`,
 	}
 	cmd.Flags().StringVar(&p.admin, "admin", "", "`URL` of a running router's admin listener (default: FAIRLEAD_ADMIN, else the configuration's)")
 	cmd.Flags().StringVar(&o.config, "config", "", "configuration `file` (default: CONFIG_PATH, ./fairlead.yaml, /etc/fairlead/fairlead.yaml)")
-	cmd.Flags().StringVar(&o.docker, "docker", "", "`address` of the engine (default: DOCKER_HOST, else the local socket)")
+	o.dockerFlag(cmd)
 	p.jsonFlag(cmd)
 	return cmd
 }
@@ -89,11 +89,7 @@ func (p *program) doctor(ctx context.Context, o *sourceOptions) error {
 // configuration reads the settings that a router here would start with; nil when they
 // are wrong.
 func (d *doctor) configuration(o *sourceOptions) *config.Config {
-	source := config.Source{Path: o.config, Env: d.p.Env}
-	if o.docker != "" {
-		source.Flags = map[string]config.Flag{"providers.docker.endpoint": {Name: "--docker", Value: o.docker}}
-	}
-	loaded, err := config.Load(source)
+	loaded, err := config.Load(o.source(d.p.Env))
 	if err != nil {
 		for _, problem := range config.AsProblems(err) {
 			d.add("configuration", verdictFail, problem.Title(), problem.Fix)

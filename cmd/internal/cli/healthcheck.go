@@ -14,12 +14,14 @@ import (
 
 	"fairlead/api"
 	"fairlead/api/client"
+	"fairlead/router/route"
 )
 
 // readiness is what healthcheck is asked beside whether the process answers.
 type readiness struct {
-	ready bool
-	wait  time.Duration
+	ready   bool // it serves, and every enabled provider was read
+	serving bool // it serves, with what the providers that were read gave
+	wait    time.Duration
 }
 
 func (p *program) healthcheckCommand() *cobra.Command {
@@ -31,7 +33,9 @@ func (p *program) healthcheckCommand() *cobra.Command {
 		Long: `Asks /healthy of the admin listener at the address of the configuration (file or
 environment: flags of another process are not known here). With --ready it asks /ready
 instead: whether every provider was read and the router takes connections, which is
-what a new router must say before an old one is stopped. Exit codes: 0 yes, 1 no.`,
+what a new router must say before an old one is stopped. With --serving it need only
+take connections: a provider may be missing while another one gives routes, as at a
+boot without the engine. Exit codes: 0 yes, 1 no.`,
 		Example: `  fairlead healthcheck
   fairlead healthcheck --admin http://127.0.0.1:9000
   fairlead healthcheck --ready --wait 60s --admin http://127.0.0.1:3036`,
@@ -40,7 +44,9 @@ what a new router must say before an old one is stopped. Exit codes: 0 yes, 1 no
 	}
 	cmd.Flags().StringVar(&p.admin, "admin", "", "`URL` of the admin listener (default: FAIRLEAD_ADMIN, else the configuration's)")
 	cmd.Flags().StringVar(&o.config, "config", "", "configuration `file`")
-	cmd.Flags().BoolVar(&r.ready, "ready", false, "ask whether it is ready, not only whether it answers")
+	cmd.Flags().BoolVar(&r.ready, "ready", false, "ask whether it takes connections and every provider was read")
+	cmd.Flags().BoolVar(&r.serving, "serving", false, "ask whether it takes connections, even where a provider was never read")
+	cmd.MarkFlagsMutuallyExclusive("ready", "serving")
 	cmd.Flags().DurationVar(&r.wait, "wait", 0, "ask again for this `time` while the answer is no")
 	return cmd
 }
@@ -92,20 +98,32 @@ func (r *readiness) await(ctx context.Context, c *client.Client) error {
 func (r *readiness) ask(ctx context.Context, c *client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // below the image's own limit of 3 s, so that the reason is seen
 	defer cancel()
-	if !r.ready {
+	if !r.ready && !r.serving {
 		return unanswered(c.Healthy(ctx))
 	}
 	answer, err := c.Ready(ctx)
 	if err != nil {
 		return unanswered(err)
 	}
-	switch answer.Status {
-	case api.ReadyOK, api.ReadyDegraded:
-		return nil
-	}
-	var phases []string
+	return r.judge(answer)
+}
+
+// judge says why an answer of /ready is not what was asked for; nil when it is.
+func (r *readiness) judge(answer *api.Ready) error {
+	var phases, unread []string
 	for _, name := range slices.Sorted(maps.Keys(answer.Phases)) {
 		phases = append(phases, name+" "+answer.Phases[name])
+		if !api.WasRead(route.ProviderPhase(answer.Phases[name])) {
+			unread = append(unread, name)
+		}
+	}
+	switch answer.Status {
+	case api.ReadyOK, api.ReadyDegraded:
+		if r.serving || len(unread) == 0 {
+			return nil
+		}
+		return failed("see `fairlead health` for what is wrong with it; a router that has read it must not be stopped yet",
+			"not ready: it serves, but never read %s", printable(strings.Join(unread, ", ")))
 	}
 	return failed("", "not ready: %s", printable(strings.Join(append([]string{strings.ReplaceAll(answer.Status, "_", " ")}, phases...), ", ")))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fairlead/api"
+	"fairlead/router/route"
 )
 
 // TestHealthcheckReady: the exit code of a router that starts, serves and stops; --wait
@@ -45,5 +46,28 @@ func TestHealthcheckReady(t *testing.T) {
 	server.Close()
 	if r := w.run("healthcheck", "--ready"); r.code != 1 || !strings.Contains(r.err, "no router answers") {
 		t.Errorf("without a router: exit %d %s", r.code, r.all())
+	}
+}
+
+// TestHealthcheckReadyDemandsEveryProvider: /ready is 200 when a file gives routes while the
+// engine was never read; a router that has read it must not be stopped then.
+func TestHealthcheckReadyDemandsEveryProvider(t *testing.T) {
+	for phase, want := range map[route.ProviderPhase]int{
+		route.PhaseFailed: 1, route.PhaseReady: 0, route.PhaseStale: 0,
+	} {
+		v := view(t, someVerdicts())
+		v.Providers = []route.ProviderStatus{
+			{Name: "docker", Enabled: true, Phase: phase}, {Name: "file", Enabled: true, Phase: route.PhaseReady}, {Name: "other"},
+		}
+		server := httptest.NewServer(api.New(api.Config{Viewer: fixedView{v}, Log: zerolog.Nop()}).Handler())
+		w := &world{t: t, env: []string{"FAIRLEAD_ADMIN=" + server.URL, "CONFIG_PATH=" + empty(t)}}
+		r := w.run("healthcheck", "--ready")
+		if r.code != want || want == 1 && !strings.Contains(r.err, "not ready: it serves, but never read docker\n") {
+			t.Errorf("%s: exit %d %s", phase, r.code, r.all())
+		}
+		if r := w.run("healthcheck", "--serving"); r.code != 0 {
+			t.Errorf("%s, serving: exit %d %s", phase, r.code, r.all())
+		}
+		server.Close()
 	}
 }

@@ -32,13 +32,27 @@ type sourceOptions struct {
 	// projects are compose files of further projects.
 	projects []string
 	config   string // --config
-	docker   string // --docker
+	docker   optional
 }
 
 func (o *sourceOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "read this `file` instead of the engine: a compose file (again for its overrides), or one of entrypoints")
 	cmd.Flags().StringVar(&o.config, "config", "", "configuration `file` (default: CONFIG_PATH, ./fairlead.yaml, /etc/fairlead/fairlead.yaml)")
-	cmd.Flags().StringVar(&o.docker, "docker", "", "`address` of the engine (default: DOCKER_HOST, else the local socket)")
+	o.dockerFlag(cmd)
+}
+
+func (o *sourceOptions) dockerFlag(cmd *cobra.Command) {
+	cmd.Flags().Var(&o.docker, "docker", "`address` of the engine; empty reads none (default: DOCKER_HOST, else the local socket)")
+}
+
+// source is where the settings of a router here come from.
+func (o *sourceOptions) source(env []string) config.Source {
+	source := config.Source{Path: o.config, Env: env}
+	if o.docker.given {
+		setting, flag := dockerSetting(o.docker.value)
+		source.Flags = map[string]config.Flag{setting: flag}
+	}
+	return source
 }
 
 // given names a flag that was given, "" when none was.
@@ -46,7 +60,7 @@ func (o *sourceOptions) given() string {
 	switch {
 	case len(o.files) > 0:
 		return "-f"
-	case o.docker != "":
+	case o.docker.given:
 		return "--docker"
 	case o.config != "":
 		return "--config"
@@ -128,11 +142,7 @@ func load(source config.Source) (config.Loaded, error) {
 
 // settings reads the configuration that a router here would start with.
 func (p *program) settings(o *sourceOptions) (*config.Config, error) {
-	source := config.Source{Path: o.config, Env: p.Env}
-	if o.docker != "" {
-		source.Flags = map[string]config.Flag{"providers.docker.endpoint": {Name: "--docker", Value: o.docker}}
-	}
-	loaded, err := load(source)
+	loaded, err := load(o.source(p.Env))
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,20 @@ func serveFlags() []serveFlag {
 		{"http", "proxy.http.listen", "`address` of the HTTP listener; empty turns it off (default :80)"},
 		{reusePort, "proxy.http.reusePort", "share the HTTP address with a running router that does so, too, and take over from it"},
 		{"admin", "admin.listen", "`address` of the admin listener; empty turns it off (default 127.0.0.1:3035)"},
-		{"docker", "providers.docker.endpoint", "`address` of the engine (default: DOCKER_HOST, else unix:///var/run/docker.sock)"},
+		{"docker", dockerEndpoint, "`address` of the engine; empty turns Docker off (default: DOCKER_HOST, else unix:///var/run/docker.sock)"},
 		{"file", "providers.file.path", "YAML or JSON `file` with entrypoints, watched"},
 		{"log-level", "log.level", "least `severity`: trace, debug, info, warn, error, off (default info)"},
 		{"log-format", "log.format", "`format`: json, console, auto (default auto: console on a terminal)"},
 	}
+}
+
+// of is the setting that the flag gives, and its value. Without an engine to watch
+// nothing else about it matters.
+func (f *serveFlag) of(value string) (setting string, flag config.Flag) {
+	if f.setting == dockerEndpoint {
+		return dockerSetting(value)
+	}
+	return f.setting, config.Flag{Name: "--" + f.name, Value: value}
 }
 
 func (p *program) serveCommand() *cobra.Command {
@@ -44,7 +53,7 @@ defaults. At a stop requests in flight get shutdownTimeout (8s); a second signal
 at once. Exit codes: 0 everything ended in time, 1 otherwise, 3 wrong usage.`,
 		Example: `  fairlead serve
   fairlead serve --http 127.0.0.1:8080 --log-level debug
-  fairlead serve --file routes.yaml --admin ""`,
+  fairlead serve --file routes.yaml --docker ""`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if https != "" {
@@ -53,7 +62,8 @@ at once. Exit codes: 0 everything ended in time, 1 otherwise, 3 wrong usage.`,
 			flags := map[string]config.Flag{}
 			for _, f := range serveFlags() {
 				if flag := cmd.Flags().Lookup(f.name); flag.Changed {
-					flags[f.setting] = config.Flag{Name: "--" + f.name, Value: flag.Value.String()}
+					setting, given := f.of(flag.Value.String())
+					flags[setting] = given
 				}
 			}
 			return p.serve(cmd.Context(), config.Source{Path: path, Env: p.Env, Flags: flags})
@@ -98,7 +108,7 @@ func (p *program) serve(ctx context.Context, source config.Source) error {
 
 // notStarted is the failure of parts that refuse their settings.
 func notStarted(err error, source config.Source) error {
-	_, flagged := source.Flags["providers.docker.endpoint"]
+	_, flagged := source.Flags[dockerEndpoint]
 	if engine, ok := errors.AsType[*docker.EngineError](err); ok && flagged {
 		return usage(printable(engine.Hint), "--docker: %s", printable(engine.Text))
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/cmd/internal/app"
 	"fairlead/provider/docker/enginetest"
 )
 
@@ -244,11 +245,46 @@ func TestWithoutAnEngineTheFileIsServed(t *testing.T) {
 	if status, body, err := s.get("app.localhost", "/"); err != nil || status != 200 {
 		t.Errorf("%v %d %s", err, status, body)
 	}
+	if hint, _ := s.logged("engine is not reachable: the last entrypoints stay, trying again for ever")["hint"].(string); !strings.HasSuffix(hint, app.WithoutDocker) {
+		t.Errorf("the log does not say how to do without an engine: %q", hint)
+	}
+	s.check(0, "providers.docker.enabled=false", "health")
 	if !strings.Contains(s.log.String(), "/nonexistent/docker.sock") || s.logged("fairlead started")["docker"] != "unix:///nonexistent/docker.sock" {
 		t.Errorf("the log does not say what is missing:\n%s", s.log.String())
 	}
 	if code := s.stop(); code != 0 {
 		t.Errorf("exit %d\n%s", code, s.log.String())
+	}
+}
+
+// TestAnEmptyDockerFlagTurnsDockerOff, as it does with the listeners: whatever else names an
+// engine, and in every command that has the flag.
+func TestAnEmptyDockerFlagTurnsDockerOff(t *testing.T) {
+	routes := oneRoute(t, newBackend(t, "one").URL)
+	env := []string{"FAIRLEAD_PROVIDERS_DOCKER_ENABLED=true", "DOCKER_HOST=unix:///nonexistent/docker.sock"}
+	s := serve(t, routes, env, "--docker", "")
+	if line := s.logged("fairlead started"); line["docker"] != nil && line["docker"] != "" {
+		t.Errorf("%v", line)
+	}
+	s.check(0, "ok", "healthcheck", "--ready", "--wait", "10s")
+	if code := s.stop(); code != 0 || strings.Contains(s.log.String(), "engine is not reachable") {
+		t.Errorf("exit %d\n%s", code, s.log.String())
+	}
+	offline := &world{t: t, env: append(env, "CONFIG_PATH="+empty(t), "FAIRLEAD_PROVIDERS_FILE_PATH="+routes)}
+	offline.ports("127.0.0.1:0", "")
+	for _, args := range [][]string{
+		{"validate"}, {"route", "resolve", "--offline", "http://app.localhost/"}, {"doctor"},
+	} {
+		if r := offline.run(append(args, "--docker", "")...); strings.Contains(r.all(), "docker.sock") {
+			t.Errorf("%v: exit %d\n%s", args, r.code, r.all())
+		}
+	}
+	if r := offline.run("validate"); r.code != 4 || !strings.Contains(r.err, app.WithoutDocker) {
+		t.Errorf("with an engine that is away: exit %d\n%s", r.code, r.all())
+	}
+	if r := (&world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}}).run("serve", "--docker", ""); r.code != 3 ||
+		!strings.Contains(r.err, `--docker "": providers.docker.enabled: no provider is left`) {
+		t.Errorf("without a file: exit %d\n%s", r.code, r.all())
 	}
 }
 
