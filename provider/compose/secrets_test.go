@@ -39,3 +39,65 @@ func TestNothingQuotesAValue(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalsByKind: what compose refuses is told with its place and what was expected
+// there, by the kind of the mistake; a text of compose that is not known shows nothing.
+func TestRefusalsByKind(t *testing.T) {
+	const canary = "s3cretCANARY"
+	one := func(key string) string { return "services:\n  a:\n    image: x\n    " + key + "\n" }
+	for _, tt := range []struct{ file, want string }{
+		{one("foo: CANARY"), "services.a: unknown key foo"},
+		{"nonsense: CANARY\nservices: {a: {image: x}}\n", "unknown key nonsense"},
+		{one("healthcheck: {tset: CANARY}"), "services.a.healthcheck: unknown key tset"},
+		{"secrets: {s: {nonsense: CANARY}}\n" + one("init: true"), "secrets.s: unknown key nonsense"},
+		{one("image: CANARY"), "line 4: the key image stands on line 3 already"},
+		{one("ports: ['CANARY:80']"), "ports: the port on the host"},
+		{one("ports: ['80:CANARY']"), "ports: the port of the container"},
+		{one("ports: [CANARY]"), "ports: the port of the container"},
+		{one("ports: ['CANARY:1:1:1:80']"), "ports: the address is no IP address"},
+		{one("ports: ['80/CANARY']"), "ports: the protocol"},
+		{one("ports: [{target: CANARY}]"), "services.a.ports.[].target: not a whole number"},
+		{one("volumes: ['CANARY:/a:zzz:qq']"), "volumes: too many colons"},
+		{one("volumes: ['CANARY::/a']"), "volumes: empty section between colons"},
+		{one("volumes: ['CANARY:/a']"), `service "a" refers to undefined volume`},
+		{one("volumes: [{type: CANARY}]"), "services.a.volumes.[0]: lacks a target"},
+		{one("devices: ['CANARY:a:b:c:d']"), "devices: not host:container:permissions"},
+		{one("mem_limit: CANARY"), "services[a].mem_limit: not a size"},
+		{one("deploy: {resources: {limits: {memory: CANARY}}}"), "services[a].deploy.resources.limits.memory: not a size"},
+		{one("extra_hosts: [CANARY]"), "services[a].extra_hosts: not host:address"},
+		{one("healthcheck: {interval: CANARY}"), "services[a].healthcheck.interval: not a duration"},
+		{one("blkio_config: {weight: CANARY}"), "services[a].blkio_config.weight: not of the type uint16"},
+		{one("scale: CANARY"), "services.a.scale: not a whole number"},
+		{one("cpus: CANARY"), "services.a.cpus: not a number"},
+		{one("read_only: CANARY"), "services.a.read_only: neither true nor false"},
+		{one("command: CANARY${"), "services.a.command: a $ begins no variable"},
+		{one("command: '${X:?CANARY}'\n    user: '${Y:?CANARY}'"), "services.a.command: the variable X must be set, and is not; services.a.user: the variable Y"},
+		{one("pull_policy: CANARY"), "services.a.pull_policy: the value does not match"},
+		{one("gpus: CANARY"), "services.a.gpus: the value must be 'all'"},
+		{one("image: [CANARY]\n    init: true") + "    x: y", "line 4: the key image"},
+		{one("entrypoint: {CANARY: x}"), "services.a.entrypoint must be"},
+		{one("labels: {a: [CANARY]}"), "services.a.labels.a must be a boolean, null, number or string"},
+		{one("labels: *CANARY"), "line 4: an alias (*)"},
+		{one("user: CANARY: y"), "line 4, column 23: mapping values are not allowed in this context"},
+		{one("user: 'CANARY"), "found unexpected end of stream"},
+		{one("networks: [edge]"), `service "a" refers to undefined network edge`},
+		{one("depends_on: [db]"), `service "a" depends on undefined service "db"`},
+		{one("network_mode: host\n    networks: [edge]") + "networks: {edge: {}}", "network_mode"},
+		{one("extends: db"), `service "db" not found`},
+		{"services: {a: {}}\n", "neither an image nor a build context"},
+		{"services: {a: CANARY}\n", "services.a must be a mapping"},
+		{"", "empty compose file"},
+		{one("init: true") + "--- CANARY\n", "top-level object must be a mapping"},
+		{one("label_file: none.labels"), "none.labels not found"},
+		{"include: [none.yaml]\n", "none.yaml: no such file or directory"},
+	} {
+		folder := folderOf(t, map[string]string{"compose.yaml": strings.ReplaceAll(tt.file, "CANARY", canary)})
+		_, err := collect(t, folder, nil, "compose.yaml")
+		if err == nil || strings.Contains(strings.ToLower(err.Error()), strings.ToLower(canary)) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q:\n%v\nwant %q", tt.file, err, tt.want)
+		}
+	}
+	if text := redacted(fmt.Errorf("a new word of compose: %s", canary)).Error(); strings.Contains(text, canary) {
+		t.Error(text)
+	}
+}

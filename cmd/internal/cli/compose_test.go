@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -50,5 +52,67 @@ func TestValidateComposeFiles(t *testing.T) {
 	}
 	if r := w.run("route", "resolve", "--offline", "-f", shop, "http://shop.localhost/"); r.code != 2 || !strings.Contains(r.out, "http_web") {
 		t.Errorf("resolve: exit %d\n%s", r.code, r.all())
+	}
+}
+
+// TestFilesThatCannotBeRead: what is said is about the file that was named, not about
+// settings that nobody made.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}}
+	folder := t.TempDir()
+	for _, args := range [][]string{{"validate", "-f", folder + "/none.yaml"}, {"validate", folder + "/none.yaml"}, {"route", "resolve", "--offline", "-f", folder + "/none.yaml", "http://a/"}} {
+		r := w.run(args...)
+		if !strings.Contains(r.err, "no such file: "+folder+"/none.yaml") || strings.Contains(r.all(), "providers.file") || r.code != 4 && args[0] == "validate" {
+			t.Errorf("%v: exit %d\n%s", args, r.code, r.all())
+		}
+	}
+	if r := w.run("validate", "-f", folder); r.code != 4 || !strings.Contains(r.err, "a directory, not a file: "+folder) {
+		t.Errorf("exit %d\n%s", r.code, r.all())
+	}
+}
+
+// TestComposeFileOnStandardInput, alone, as an override, and refused.
+func TestComposeFileOnStandardInput(t *testing.T) {
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}, in: composeShop}
+	for _, args := range [][]string{{"-f", "-"}, {"-"}} {
+		if r := w.run(append([]string{"validate"}, args...)...); r.code != 0 || !strings.Contains(r.out, "shop.localhost") {
+			t.Errorf("%v: exit %d\n%s", args, r.code, r.all())
+		}
+	}
+	if r := w.run("route", "resolve", "--offline", "-f", "-", "http://shop.localhost/"); r.code != 2 || !strings.Contains(r.out, "http_web") {
+		t.Errorf("resolve: exit %d\n%s", r.code, r.all())
+	}
+	shop := tempFile(t, "compose.yaml", composeShop)
+	w.in = "services:\n  web:\n    labels: {sozune.http.web.host: override.localhost}\n"
+	if r := w.run("validate", "-f", shop, "-f", "-"); r.code != 0 || !strings.Contains(r.out, "override.localhost") {
+		t.Errorf("an override: exit %d\n%s", r.code, r.all())
+	}
+	w.in = "services:\n  web:\n    imgae: " + canary + "\n"
+	if r := w.run("validate", "-f", "-"); r.code != 1 || !strings.Contains(r.err, "standard input: services.web: unknown key imgae") {
+		t.Errorf("refused: exit %d\n%s", r.code, r.all())
+	}
+}
+
+// TestEnvFileBesideTheComposeFile is read from anywhere, also for a file that is named
+// without -f, and a mistake in it shows nothing of it.
+func TestEnvFileBesideTheComposeFile(t *testing.T) {
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}}
+	folder := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("compose.yaml", strings.Replace(composeShop, "${SHOP_HOST:-shop.localhost}", "${SHOP_HOST}", 1))
+	write(".env", "SHOP_HOST=env.localhost\n")
+	t.Chdir(folder)
+	for _, args := range [][]string{{"-f", folder + "/compose.yaml"}, {folder + "/compose.yaml"}, {"-f", "compose.yaml"}, {"compose.yaml"}, {"-f", "./compose.yaml"}} {
+		if r := w.run(append([]string{"validate"}, args...)...); r.code != 0 || !strings.Contains(r.out, "env.localhost") || strings.Contains(r.out, "W133") {
+			t.Errorf("%v: exit %d\n%s", args, r.code, r.all())
+		}
+	}
+	write(".env", "SHOP_HOST=env.localhost\nPASSWORD=\""+canary+"\n")
+	if r := w.run("validate", "compose.yaml"); r.code != 1 || !strings.Contains(r.err, ".env: line ") {
+		t.Errorf("broken: exit %d\n%s", r.code, r.all())
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -36,7 +38,7 @@ type sourceOptions struct {
 }
 
 func (o *sourceOptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "read this `file` instead of the engine: a compose file (again for its overrides), or one of entrypoints")
+	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "read this `file` instead of the engine: a compose file (again for its overrides; - is standard input), or one of entrypoints")
 	cmd.Flags().StringVar(&o.config, "config", "", "configuration `file` (default: CONFIG_PATH, ./fairlead.yaml, /etc/fairlead/fairlead.yaml)")
 	o.dockerFlag(cmd)
 }
@@ -79,7 +81,10 @@ func (p *program) offline(ctx context.Context, o *sourceOptions) (*router.View, 
 	if err != nil {
 		return nil, misled(err)
 	}
-	sources, err := p.collectors(settings, o)
+	if err := o.readable(); err != nil {
+		return nil, err
+	}
+	sources, err := p.collectors(ctx, settings, o)
 	if err != nil {
 		return nil, misled(err)
 	}
@@ -92,6 +97,30 @@ func (p *program) offline(ctx context.Context, o *sourceOptions) (*router.View, 
 		snapshots = append(snapshots, s)
 	}
 	return router.Offline(snapshots...), nil
+}
+
+// readable refuses files that are not there, before their readers speak of settings that
+// nobody made.
+func (o *sourceOptions) readable() error {
+	for _, file := range slices.Concat(o.files, o.projects) {
+		if file == compose.Stdin {
+			continue
+		}
+		info, err := os.Stat(file)
+		f := failure{code: exitUnreachable, cause: err}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			f.message, f.fix = "no such file: "+printable(file), "correct the path; - is standard input"
+		case errors.Is(err, fs.ErrPermission):
+			f.message, f.fix = "may not be read: "+printable(file), "give this user read permission"
+		case err == nil && info.IsDir():
+			f.message, f.fix = "a directory, not a file: "+printable(file), "name a file in it"
+		default:
+			continue
+		}
+		return &f
+	}
+	return nil
 }
 
 // misledError is a mistake in the configuration or the environment, for commands whose
@@ -150,9 +179,9 @@ func (p *program) settings(o *sourceOptions) (*config.Config, error) {
 }
 
 // collectors are the sources of the settings, or only the file that was named.
-func (p *program) collectors(s *config.Config, o *sourceOptions) ([]collector, error) {
+func (p *program) collectors(ctx context.Context, s *config.Config, o *sourceOptions) ([]collector, error) {
 	if len(o.files)+len(o.projects) > 0 {
-		return p.fileCollectors(s, o)
+		return p.fileCollectors(ctx, s, o)
 	}
 	var list []collector
 	if s.Providers.Docker.Enabled {
@@ -173,25 +202,59 @@ func (p *program) collectors(s *config.Config, o *sourceOptions) ([]collector, e
 }
 
 // fileCollectors are those of the files that were named.
-func (p *program) fileCollectors(s *config.Config, o *sourceOptions) ([]collector, error) {
-	first := slices.Concat(o.files, o.projects)[0]
-	text, err := os.ReadFile(first) // what is wrong with it its reader says better
-	if (err != nil || !compose.IsCompose(text)) && len(o.projects) == 0 {
-		if len(o.files) > 1 {
-			return nil, usage("give one file of entrypoints, or compose files", "-f %s is no compose file, so it has no overrides", printable(first))
-		}
-		f, err := app.File(s, first, app.Logs{})
+func (p *program) fileCollectors(ctx context.Context, s *config.Config, o *sourceOptions) ([]collector, error) {
+	all := slices.Concat(o.files, o.projects)
+	cfg := compose.Config{Env: p.Env, Label: app.LabelConfig(s)}
+	if slices.Contains(all, compose.Stdin) {
+		text, err := p.input(ctx)
 		if err != nil {
-			return nil, usage("", "-f: %s", printable(err.Error()))
+			return nil, err
 		}
-		return []collector{f}, nil
+		cfg.Stdin = text
+	} else if first := all[0]; len(o.projects) == 0 {
+		text, err := os.ReadFile(first) // what is wrong with it its reader says better
+		if err != nil || !compose.IsCompose(text) {
+			return fileOfEntrypoints(s, first, len(o.files) > 1)
+		}
 	}
-	var projects [][]string
 	if len(o.files) > 0 {
-		projects = append(projects, o.files)
+		cfg.Projects = append(cfg.Projects, o.files)
 	}
 	for _, file := range o.projects {
-		projects = append(projects, []string{file})
+		cfg.Projects = append(cfg.Projects, []string{file})
 	}
-	return []collector{compose.New(compose.Config{Projects: projects, Env: p.Env, Label: app.LabelConfig(s)})}, nil
+	return []collector{compose.New(cfg)}, nil
+}
+
+func fileOfEntrypoints(s *config.Config, path string, more bool) ([]collector, error) {
+	if more {
+		return nil, usage("give one file of entrypoints, or compose files", "-f %s is no compose file, so it has no overrides", printable(path))
+	}
+	f, err := app.File(s, path, app.Logs{})
+	if err != nil {
+		return nil, usage("", "-f: %s", printable(err.Error()))
+	}
+	return []collector{f}, nil
+}
+
+// input reads standard input to its end.
+func (p *program) input(ctx context.Context) ([]byte, error) {
+	type read struct {
+		text []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() { // it cannot be interrupted; the program ends without it
+		text, err := io.ReadAll(p.In)
+		done <- read{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, failed("", "interrupted")
+	case r := <-done:
+		if r.err != nil {
+			return nil, failed("", "standard input cannot be read: %v", r.err)
+		}
+		return r.text, nil
+	}
 }

@@ -48,6 +48,7 @@ func (b *buffer) String() string {
 type world struct {
 	t   *testing.T
 	env []string
+	in  string // standard input
 }
 
 // result is what a run left.
@@ -61,7 +62,7 @@ func (r result) all() string { return r.out + r.err }
 func (w *world) run(args ...string) result {
 	w.t.Helper()
 	var out, errOut buffer
-	code := Main(w.t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errOut, Env: w.env})
+	code := Main(w.t.Context(), args, Streams{In: strings.NewReader(w.in), Out: &out, Err: &errOut, Env: w.env})
 	r := result{code, out.String(), errOut.String()}
 	if strings.Contains(r.all(), canary) {
 		w.t.Errorf("fairlead %s shows a secret:\n%s", strings.Join(args, " "), r.all())
