@@ -47,7 +47,7 @@ func (r *Reader) load(ctx context.Context, files []string) (*types.Project, []ro
 	if err != nil {
 		return nil, nil, r.invalid(files, err)
 	}
-	return project, lacking.findings(project), nil
+	return project, lacking.findings(r.cfg.Label, project), nil
 }
 
 // read reads one of a project's files. An error is the file system's.

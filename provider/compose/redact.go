@@ -62,6 +62,7 @@ var shapes = []shape{
 	shapeOf(`^validating .+?: (\S+) items at \d+ and \d+ are equal`, "$1: an entry stands in it twice"),
 	shapeOf(`^validating .+?: `+place+` `, "$1: not what compose expects there"),
 	// Values of their own kinds.
+	shapeOf(`^(\S*labels\.?\[\d+\]): unexpected type map`, "$1: the label is written \"name: value\" where \"name=value\" is needed"),
 	shapeOf(`'([\w.\-\[\]]*(?:mem_\w+|memory|memswap_limit|size))' `, "$1: not a size such as 512m"),
 	shapeOf(`'`+place+`' time: (?:invalid|unknown|missing)`, "$1: not a duration such as 1m30s"),
 	shapeOf(`'`+place+`' invalid additional host`, "$1: not host:address"),

@@ -13,6 +13,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/tree"
 	"github.com/compose-spec/compose-go/v2/types"
 
+	"fairlead/provider/label"
 	"fairlead/router/route"
 )
 
@@ -125,7 +126,7 @@ func braces(text string) string {
 
 // findings tells of each variable once, and of a value with a $ in it once, however many
 // pieces it fell into.
-func (v *variables) findings(p *types.Project) []route.Diagnostic {
+func (v *variables) findings(cfg label.Config, p *types.Project) []route.Diagnostic {
 	var out []route.Diagnostic
 	add := func(d route.Diagnostic) {
 		if !slices.Contains(out, d) {
@@ -136,13 +137,13 @@ func (v *variables) findings(p *types.Project) []route.Diagnostic {
 		if u.braced {
 			add(unset(u.name))
 		} else {
-			add(eaten(keyOf(p, u.text)))
+			add(eaten(label.ShownName(cfg, keyOf(p, u.text))))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Services)) {
 		for _, file := range p.Services[name].LabelFiles {
 			for _, key := range blanks(file) {
-				add(blank(key))
+				add(blank(label.ShownName(cfg, key)))
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	labels "fairlead/provider/label"
 )
 
 // labelPrefix is the prefix of the labels that an entry is judged by. It is in no
@@ -24,7 +26,7 @@ type translation struct {
 // put says that a label has the value of a key, relative to the entry.
 func (t *translation) put(label, key, value string) {
 	t.labels[t.prefix+label] = value
-	t.places[t.prefix+label] = t.base + "." + key
+	t.places[labels.ShownName(labels.Config{Prefix: labelPrefix}, t.prefix+label)] = t.base + "." + key
 }
 
 // maybe is put for a value that may be missing.

@@ -111,8 +111,12 @@ func directionOf(key string) route.HeaderDirection {
 // goodHeader checks a field name (RFC 9110, section 5.1) and its value, and reports
 // what is wrong with them.
 func (s *scope) goodHeader(e entry, otherwise string) bool {
-	if !isToken(e.param) || len(e.param) > 128 {
-		s.add(e.key.BadValue, e.label, show(e.key, e.text), "rename the label: header names are made of letters, digits and hyphens",
+	switch {
+	case e.spoilt() && e.joined():
+		s.add(e.key.BadValue, e.label, e.redacted(), e.mendSpoilt(), "%s: %s", e.whySpoilt(), otherwise)
+		return false
+	case e.spoilt() || !isToken(e.param) || len(e.param) > 128:
+		s.add(e.key.BadValue, e.label, e.redacted(), "rename the label: header names are made of letters, digits and hyphens",
 			"not a header name: %s", otherwise)
 		return false
 	}

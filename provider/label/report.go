@@ -71,10 +71,12 @@ func sortDiagnostics(list []route.Diagnostic) []route.Diagnostic {
 
 // entry is one label as it was found.
 type entry struct {
-	label string // the whole key, as written
-	text  string // the value, trimmed
-	key   *Key
-	param string // what the user chose in a family, as written
+	label   string // the whole key, as written; what is no part of a key in it is masked
+	written string // its beginning that can be a key: all of it, unless it is spoilt
+	raw     string // the whole key without a mask, to judge by: never shown
+	text    string // the value, trimmed
+	key     *Key
+	param   string // what the user chose in a family, as written
 }
 
 // scope reads the labels of one (protocol, service) with diagnostics.

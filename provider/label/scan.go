@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"fairlead/router/route"
@@ -20,7 +19,7 @@ type serviceKey struct {
 // stray is a label that belongs to no declaration.
 type stray struct {
 	entry
-	segments []string // behind the prefix, as written
+	segments []string // behind the prefix, as far as they can be a key
 }
 
 // found are the labels of one candidate that begin with our prefix.
@@ -52,14 +51,14 @@ func scan(cfg *Config, labels map[string]string) *found {
 		if len(label) < len(f.prefix) || fold(label[:len(f.prefix)]) != f.prefix {
 			continue
 		}
-		f.place(cfg, entry{label: label, text: strings.TrimSpace(labels[label])})
+		f.place(cfg, entryOf(len(f.prefix), label, labels[label]))
 	}
 	return f
 }
 
 func (f *found) place(cfg *Config, e entry) {
-	segments := strings.SplitN(e.label[len(f.prefix):], ".", 3)
-	if k, _ := catalog.find("", segments[0]); k != nil && len(segments) == 1 {
+	segments := strings.SplitN(e.written[len(f.prefix):], ".", 3)
+	if k, _ := catalog.find("", segments[0]); k != nil && len(segments) == 1 && !e.spoilt() {
 		e.key = k
 		f.put(f.container, fold(k.Name), e)
 		return
@@ -71,8 +70,10 @@ func (f *found) place(cfg *Config, e entry) {
 		return
 	}
 	s := f.scope(cfg, serviceKey{protocol, segments[1]})
-	e.key, e.param = catalog.find(protocol, segments[2])
-	f.put(s.entries, fold(segments[2]), e)
+	if e.key, e.param = catalog.find(protocol, segments[2]); e.spoilt() && e.param == "" {
+		e.key = nil // a family says itself what is wrong with the name in it
+	}
+	f.put(s.entries, fold(e.label[len(s.prefix):]), e)
 }
 
 // scope returns the labels of a declaration, made when it is first met.
@@ -93,7 +94,7 @@ func (f *found) scope(cfg *Config, id serviceKey) *scope {
 
 func (f *found) put(into map[string]entry, name string, e entry) {
 	if first, taken := into[name]; taken {
-		if first.text != e.text {
+		if first.text != e.text && !e.spoilt() {
 			f.doubles = append(f.doubles, e)
 		}
 		return
@@ -111,9 +112,7 @@ func badService(name string) string {
 		return "the service name is longer than 100 bytes"
 	case !utf8.ValidString(name):
 		return "the service name is not valid UTF-8"
-	case strings.ContainsFunc(name, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_@+~:", r)
-	}):
+	case strings.ContainsFunc(name, notInService):
 		return "the service name holds a character that is not a letter, a digit or one of - _ @ + ~ :"
 	}
 	return ""

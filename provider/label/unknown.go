@@ -19,23 +19,34 @@ var protectWords = []string{"auth", "allowlist", "whitelist", "denylist", "black
 func (s *scope) unknownKeys() {
 	for _, e := range s.sortedEntries() {
 		if e.key == nil {
-			s.unknownKey(e, e.label[len(s.prefix):])
+			s.unknownKey(e)
 		}
 	}
 }
 
-func (s *scope) unknownKey(e entry, written string) {
-	list := catalog.nearest(s.decl.Protocol, written)
-	hint := s.didYouMean(list, written)
+func (s *scope) unknownKey(e entry) {
+	written, raw := e.written[len(s.prefix):], e.raw[len(s.prefix):]
+	list := catalog.nearest(s.decl.Protocol, raw)
+	protects := meansProtection(list, raw)
+	if len(list) == 0 {
+		list = catalog.nearest(s.decl.Protocol, written)
+	}
+	hint, why, and := s.didYouMean(list, written), "unknown key", " that looks like "
+	if e.spoilt() {
+		why, and = e.whySpoilt(), ", and it looks like "
+		if k, _ := catalog.find(s.decl.Protocol, written); k != nil {
+			hint = e.mendSpoilt()
+		}
+	}
 	switch {
 	case meansClients(list):
-		s.add("E112", e.label, route.Redacted, hint, "unknown key that looks like matchClientIP: the route applies to nobody")
+		s.add("E112", e.label, e.redacted(), hint, "%s%smatchClientIP: the route applies to nobody", why, and)
 		s.decl.Match.ClientIPs, s.decl.Match.ClientNobody = nil, true
-	case meansProtection(list, written):
-		s.add("E104", e.label, route.Redacted, hint, "unknown key that looks like a protection: the route answers 503 instead of standing open")
+	case protects, meansProtection(list, written):
+		s.add("E104", e.label, e.redacted(), hint, "%s%sa protection: the route answers 503 instead of standing open", why, and)
 		s.decl.fail("E104", e.label)
 	default:
-		s.add("W013", e.label, route.Redacted, hint, "unknown key: the label has no effect")
+		s.add("W013", e.label, e.redacted(), hint, "%s: the label has no effect", why)
 	}
 }
 
@@ -102,14 +113,17 @@ func closes(k *Key) bool {
 func (f *found) judgeStrays(r *report) {
 	for _, st := range f.strays {
 		code, text, hint := f.judgeStray(st)
+		if st.spoilt() {
+			text = st.whySpoilt() + "; " + text
+		}
 		if targets := f.unprotected(st); len(targets) > 0 {
 			for _, s := range targets {
-				s.add("E104", st.label, route.Redacted, hint, "%s, and it looks like a protection: the route answers 503 instead of standing open", text)
+				s.add("E104", st.label, st.redacted(), hint, "%s, and it looks like a protection: the route answers 503 instead of standing open", text)
 				s.decl.fail("E104", st.label)
 			}
 			continue
 		}
-		r.add(code, st.label, route.Redacted, hint, "%s: the label has no effect", text)
+		r.add(code, st.label, st.redacted(), hint, "%s: the label has no effect", text)
 	}
 }
 
@@ -166,6 +180,9 @@ func (f *found) protocolHint(st stray) string {
 // name that is not there cannot be protected, and its neighbours are not to blame.
 func (f *found) unprotected(st stray) []*scope {
 	service, named, ok := aim(st.segments)
+	if !ok && st.spoilt() {
+		service, named, ok = aim(strings.SplitN(st.raw[len(f.prefix):], ".", 3))
+	}
 	if !ok {
 		return nil
 	}
