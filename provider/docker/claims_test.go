@@ -25,3 +25,28 @@ func TestRememberedClaimsOutliveAnEngineThatIsAway(t *testing.T) {
 		t.Errorf("after it: %v", s.claims)
 	}
 }
+
+// TestRestoredClaimsWaitForTheirOwners: after a reboot of the machine the router can be up
+// before the containers are, and the first complete read finds nobody.
+func TestRestoredClaimsWaitForTheirOwners(t *testing.T) {
+	s, now := testState(), time.Now()
+	key := label.ClaimKey{Protocol: route.HTTP, Service: "web", Owner: "p1", ComposeService: "web", Match: "aa"}
+	s.restore(label.Claims{key: now.Add(-time.Hour)})
+	s.synced(now, nil)
+	s.snapshot(now)
+	if s.snapshot(now.Add(restoredTime - time.Second)); !s.claims[key].Equal(now.Add(-time.Hour)) {
+		t.Errorf("before the hour is over: %v", s.claims)
+	}
+	if s.snapshot(now.Add(restoredTime)); len(s.claims) != 0 {
+		t.Errorf("after it: %v", s.claims)
+	}
+	// Whoever was seen has an ordinary claim from then on.
+	s = testState()
+	s.restore(label.Claims{key: now.Add(-time.Hour)})
+	if got := s.remembered(label.Claims{key: now.Add(-time.Hour)}, now); len(got) != 1 {
+		t.Errorf("seen: %v", got)
+	}
+	if got := s.remembered(label.Claims{}, now.Add(time.Minute)); len(got) != 0 {
+		t.Errorf("seen and gone: %v", got)
+	}
+}

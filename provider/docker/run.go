@@ -32,7 +32,7 @@ func (p *Provider) newWatcher(out *provider.Mailbox) *watcher {
 	w := &watcher{provider: p, state: newState(p.cfg), out: out, log: log}
 	w.state.log = log
 	if p.memory != nil {
-		w.state.claims = p.memory.Claims()
+		w.state.restore(p.memory.Claims())
 	}
 	return w
 }

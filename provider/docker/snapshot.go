@@ -37,7 +37,7 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 	}
 	grouped := label.Group(inputs, s.claims)
 	if !s.status.LastSync.IsZero() { // before that nobody is known to be gone
-		s.claims = grouped.Claims
+		s.claims = s.remembered(grouped.Claims, now)
 	}
 	rejected = append(rejected, grouped.Rejected...)
 	slices.SortFunc(rejected, func(a, b route.Rejected) int { return cmp.Compare(a.CandidateID, b.CandidateID) })

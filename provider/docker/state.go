@@ -61,7 +61,11 @@ type state struct {
 	global []route.Diagnostic
 
 	claims label.Claims
-	status route.ProviderStatus
+	// restored are claims from before the start whose owners have not been seen yet; they
+	// are forgotten at restoredUntil, which the first complete read sets.
+	restored      label.Claims
+	restoredUntil time.Time
+	status        route.ProviderStatus
 }
 
 func newState(cfg Config) *state {

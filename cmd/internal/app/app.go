@@ -89,6 +89,9 @@ func New(cfg Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := judgeStateFile(s.Admin.StateFile); err != nil {
+		return nil, err
+	}
 	a := &App{cfg: cfg, log: cfg.Logs.For("app")}
 	if a.providers, err = Providers(s, cfg.ContainerID, cfg.Logs); err != nil {
 		return nil, err

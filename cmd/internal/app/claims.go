@@ -53,12 +53,14 @@ func (h *heldClaims) KeepClaims(claims label.Claims) {
 // are a cache, and not worth an order that is lost with them.
 func (h *heldClaims) restore(text []byte) {
 	var state keptState
-	if json.Unmarshal(text, &state) != nil || len(state.Claims) == 0 {
+	var list []json.RawMessage
+	if json.Unmarshal(text, &state) != nil || json.Unmarshal(state.Claims, &list) != nil || len(list) == 0 {
 		return
 	}
-	claims := make(label.Claims, len(state.Claims))
-	for _, c := range state.Claims {
-		if c.Service == "" || c.Owner == "" || c.Match == "" || c.Since.IsZero() {
+	claims := make(label.Claims, len(list))
+	for _, one := range list {
+		var c keptClaim
+		if json.Unmarshal(one, &c) != nil || c.Service == "" || c.Owner == "" || c.Match == "" || c.Since.IsZero() {
 			continue
 		}
 		claims[label.ClaimKey{
@@ -69,19 +71,43 @@ func (h *heldClaims) restore(text []byte) {
 	h.now.Store(&claims)
 }
 
-// kept are the claims as the file has them, sorted.
-func (h *heldClaims) kept() []keptClaim {
+// longestClaim and mostOfClaims bound what the claims add to the file, which is written
+// whenever an order changes and must not outgrow what is read: their names are labels, and
+// whoever makes a container chooses those. In bytes: of all names, and of the JSON.
+const (
+	longestClaim = 1 << 10
+	mostOfClaims = 4 << 20
+)
+
+// kept are the claims as the file has them, the oldest first; what is beyond the bounds is
+// left out.
+func (h *heldClaims) kept() json.RawMessage {
 	claims := h.Claims()
 	list := make([]keptClaim, 0, len(claims))
 	for k, since := range claims {
+		if len(k.Protocol)+len(k.Service)+len(k.Owner)+len(k.ComposeService)+len(k.Match) > longestClaim {
+			continue
+		}
 		list = append(list, keptClaim{
 			Protocol: string(k.Protocol), Service: k.Service,
 			Owner: k.Owner, ComposeService: k.ComposeService, Match: k.Match, Since: since.UTC().Round(0),
 		})
 	}
 	slices.SortFunc(list, func(a, b keptClaim) int {
-		return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ComposeService, b.ComposeService),
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ComposeService, b.ComposeService),
 			cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Match, b.Match))
 	})
-	return list
+	var out []byte
+	for i := range list {
+		text, err := json.Marshal(&list[i])
+		if err != nil || len(out)+len(text) > mostOfClaims {
+			break
+		}
+		out = append(append(out, ','), text...)
+	}
+	if out == nil {
+		return nil
+	}
+	out[0] = '['
+	return append(out, ']')
 }

@@ -46,11 +46,27 @@ func newStateFile(path string, o orders, log zerolog.Logger) *stateFile {
 	return &stateFile{path: path, orders: o, claims: heldClaims{changed: make(chan struct{}, 1)}, log: log}
 }
 
+// judgeStateFile refuses a path that names something other than a file: a folder would be
+// set aside with all that is in it.
+func judgeStateFile(path string) error {
+	if path == "" {
+		return nil
+	}
+	switch about, err := os.Stat(path); {
+	case err != nil || about.Mode().IsRegular():
+		return nil // one that is not there is made
+	case about.IsDir():
+		return fmt.Errorf("admin.stateFile: %s is a folder: name a file in it, such as %s", path, filepath.Join(path, "state.json"))
+	}
+	return fmt.Errorf("admin.stateFile: %s is no regular file: name one that may be replaced", path)
+}
+
 // keptState is the file's content.
 type keptState struct {
 	Version int         `json:"version"`
 	Orders  []keptOrder `json:"orders"`
-	Claims  []keptClaim `json:"claims,omitempty"` // not in files of versions before this field
+	// Claims are keptClaims, each read on its own; not in files of versions before this field.
+	Claims json.RawMessage `json:"claims,omitempty"`
 }
 
 // keptOrder is one order in force.
@@ -166,7 +182,7 @@ func parseState(text []byte) ([]route.StandingOrder, error) {
 	return list, nil
 }
 
-func encodeState(list []route.StandingOrder, claims []keptClaim) ([]byte, error) {
+func encodeState(list []route.StandingOrder, claims json.RawMessage) ([]byte, error) {
 	state := keptState{Version: stateVersion, Orders: make([]keptOrder, len(list)), Claims: claims}
 	for i := range list {
 		s, a := &list[i], &list[i].Admin
