@@ -52,9 +52,12 @@ func judgeStateFile(path string) error {
 	if path == "" {
 		return nil
 	}
-	switch about, err := os.Stat(path); {
-	case err != nil || about.Mode().IsRegular():
-		return nil // one that is not there is made
+	about, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // one that is not there is made, and restore tells of others
+	case about.Mode().IsRegular():
+		return nil
 	case about.IsDir():
 		return fmt.Errorf("admin.stateFile: %s is a folder: name a file in it, such as %s", path, filepath.Join(path, "state.json"))
 	}
