@@ -35,14 +35,20 @@ type TrafficMinute struct {
 	Span     time.Duration // 0 when nothing was sampled yet
 	Requests uint64
 	Errors   uint64
-	P50, P99 time.Duration // 0 without requests
+	// Abandoned are contacts with a backend whose client left or broke its request off, or
+	// that the router ended: they say nothing about the backend. 0 for an entrypoint.
+	Abandoned uint64
+	P50, P99  time.Duration // 0 without requests
 }
 
 // Rate is requests per second; 0 without a span.
 func (m *TrafficMinute) Rate() float64 { return perSecond(m.Requests, m.Span) }
 
-// ErrorRatio is the share of errors, 0 to 1; 0 without requests.
-func (m *TrafficMinute) ErrorRatio() float64 { return ratio(m.Errors, m.Requests) }
+// Judged are the requests that can be errors: all but those that were abandoned.
+func (m *TrafficMinute) Judged() uint64 { return m.Requests - m.Abandoned }
+
+// ErrorRatio is the share of errors among Judged, 0 to 1; 0 without any.
+func (m *TrafficMinute) ErrorRatio() float64 { return ratio(m.Errors, m.Judged()) }
 
 func perSecond(n uint64, d time.Duration) float64 {
 	if d <= 0 {
@@ -62,8 +68,11 @@ func ratio(part, all uint64) float64 {
 // are those of clients that left.
 func clientErrors(c *route.TrafficCounts) uint64 { return c.Classes[5] }
 
-// backendErrors are a backend's errors: class 0 are contacts without an answer.
-func backendErrors(c *route.TrafficCounts) uint64 { return c.Classes[5] + c.Classes[0] }
+// backendErrors are a backend's errors: class 0 are contacts without an answer, and its
+// fault unless they were abandoned.
+func backendErrors(c *route.TrafficCounts) uint64 {
+	return c.Classes[5] + c.Classes[0] - c.Abandoned
+}
 
 // plus adds up two counts.
 func plus(a, b *route.TrafficCounts) route.TrafficCounts {
@@ -78,5 +87,6 @@ func plus(a, b *route.TrafficCounts) route.TrafficCounts {
 	sum.Retries += b.Retries
 	sum.Held += b.Held
 	sum.Cut += b.Cut
+	sum.Abandoned += b.Abandoned
 	return sum
 }

@@ -15,8 +15,9 @@ type Traffic struct {
 	// RatePerS is over the last minute; null before the first step of the recorder.
 	RatePerS *float64 `json:"rate_per_s"`
 	// ErrorRatio is the share of status 500 and more in the last minute, and for a
-	// backend of contacts without an answer; null without requests, as P50MS and P99MS.
-	// Those are estimates of the time to the response head, never above the slowest one.
+	// backend of contacts without an answer; abandoned ones do not count. It is null
+	// without requests that do, P50MS and P99MS are without any. Those are estimates of the
+	// time to the response head, never above the slowest one.
 	ErrorRatio *float64 `json:"error_ratio"`
 	P50MS      *float64 `json:"p50_ms"`
 	P99MS      *float64 `json:"p99_ms"`
@@ -31,7 +32,10 @@ type Traffic struct {
 	TurnedAway *uint64 `json:"turned_away"`
 	Retries    uint64  `json:"retries"` // contacts beyond a request's first one
 	Cut        uint64  `json:"cut"`     // responses that broke off after their head
-	Classes    Classes `json:"classes"`
+	// Abandoned are a backend's contacts of class none that are no error of it: the client
+	// left or broke its request off, or the router ended them; null for an entrypoint.
+	Abandoned *uint64 `json:"abandoned"`
+	Classes   Classes `json:"classes"`
 }
 
 // Classes are requests by the first digit of their status.
@@ -92,8 +96,12 @@ func newTraffic(c *route.TrafficCounts, m *TrafficMinute, inFlight int64) *Traff
 		out.RatePerS = &rate
 	}
 	if m.Requests > 0 {
-		failed, p50, p99 := m.ErrorRatio(), fraction(m.P50), fraction(m.P99)
-		out.ErrorRatio, out.P50MS, out.P99MS = &failed, &p50, &p99
+		p50, p99 := fraction(m.P50), fraction(m.P99)
+		out.P50MS, out.P99MS = &p50, &p99
+	}
+	if m.Judged() > 0 {
+		failed := m.ErrorRatio()
+		out.ErrorRatio = &failed
 	}
 	return out
 }
@@ -132,7 +140,9 @@ func (r *TrafficRecorder) trafficOfBackend(v *router.EntrypointView, h *route.Ba
 		return nil
 	}
 	counts, minute := h.Load.Traffic.Counts(), r.BackendMinute(v.Entrypoint.ID, h.Load)
-	return newTraffic(&counts, &minute, h.Load.InFlight.Load())
+	out := newTraffic(&counts, &minute, h.Load.InFlight.Load())
+	out.Abandoned = &counts.Abandoned
+	return out
 }
 
 func newSeries(traffic *Traffic, points []TrafficPoint) TrafficSeries {

@@ -196,3 +196,22 @@ func TestProbesInAnswers(t *testing.T) {
 		t.Error("a list of entrypoints has probes")
 	}
 }
+
+// TestABackendThatNobodyWaitsForIsNotIdle: contacts that were given up are its traffic,
+// and no ratio of errors follows from them alone.
+func TestABackendThatNobodyWaitsForIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTrafficWorld(t)
+		for range 10 {
+			load(w.app, 1).Traffic.NoteAbandoned(2 * time.Second)
+			w.app.Cell.Traffic.Note(0, 2*time.Second)
+		}
+		pass(1)
+		var e Entrypoint
+		w.read(t, "/entrypoints/http_app", &e)
+		got := e.BackendHealth[1].Traffic
+		if got == nil || got.Classes != (Classes{None: 10}) || *got.Abandoned != 10 || *got.RatePerS != 2 || got.P99MS == nil || *got.P99MS < 1500 || *got.P99MS > 2000 || got.ErrorRatio != nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}

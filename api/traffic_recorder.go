@@ -314,7 +314,7 @@ func (r *TrafficRecorder) minute(s *series, failed func(*route.TrafficCounts) ui
 		return m
 	}
 	sum := s.minute()
-	m.Requests, m.Errors = sum.counts.Requests(), failed(&sum.counts)
+	m.Requests, m.Errors, m.Abandoned = sum.counts.Requests(), failed(&sum.counts), sum.counts.Abandoned
 	m.P50, m.P99 = sum.quantile(0.5), sum.quantile(0.99)
 	return m
 }

@@ -28,7 +28,7 @@ func (m *measure) busy() bool { return m.inFlight > 0 || m.counts != route.Traff
 func (m *measure) quantile(q float64) time.Duration { return m.counts.Quantile(q, m.slowest) }
 
 // measureFields is the number of values in a measure, 64 at most.
-const measureFields = 6 + route.StatusClasses + route.LatencyBuckets
+const measureFields = 7 + route.StatusClasses + route.LatencyBuckets
 
 // slowestField is the one that several steps have the greatest of, not the sum.
 const slowestField = 1
@@ -37,7 +37,7 @@ const slowestField = 1
 // the slowest one exact: no estimate is to be above it.
 func (m *measure) values() (v [measureFields]uint64) {
 	c := &m.counts
-	n := copy(v[:], []uint64{uint64(max(c.Sum, 0).Microseconds()), uint64(max(m.slowest, 0)), m.inFlight, c.Retries, c.Held, c.Cut})
+	n := copy(v[:], []uint64{uint64(max(c.Sum, 0).Microseconds()), uint64(max(m.slowest, 0)), m.inFlight, c.Retries, c.Held, c.Cut, c.Abandoned})
 	n += copy(v[n:], c.Classes[:])
 	copy(v[n:], c.Buckets[:])
 	return v
@@ -46,8 +46,8 @@ func (m *measure) values() (v [measureFields]uint64) {
 func (m *measure) set(v *[measureFields]uint64) {
 	c := &m.counts
 	c.Sum, m.slowest = time.Duration(v[0])*time.Microsecond, time.Duration(v[slowestField])
-	m.inFlight, c.Retries, c.Held, c.Cut = v[2], v[3], v[4], v[5]
-	n := 6 + copy(c.Classes[:], v[6:])
+	m.inFlight, c.Retries, c.Held, c.Cut, c.Abandoned = v[2], v[3], v[4], v[5], v[6]
+	n := 7 + copy(c.Classes[:], v[7:])
 	copy(c.Buckets[:], v[n:])
 }
 

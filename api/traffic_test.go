@@ -166,6 +166,7 @@ func TestTrafficMinute(t *testing.T) {
 		app.Cell.Traffic.Note(0, time.Second)
 		app.Cell.Traffic.Note(503, time.Second)
 		load(app, 1).Traffic.Note(0, time.Second)
+		load(app, 1).Traffic.NoteAbandoned(time.Minute)
 		pass(1)
 		if m := r.EntrypointMinute("http_app"); m.Span != 15*time.Second || m.Requests != 32 || m.Errors != 1 || m.P50 == 0 {
 			t.Errorf("entrypoint %+v", m)
@@ -176,7 +177,7 @@ func TestTrafficMinute(t *testing.T) {
 		if m := r.BackendMinute("http_app", load(app, 0)); m.Requests != 30 || m.Errors != 0 || m.Rate() != 2 {
 			t.Errorf("first backend %+v", m)
 		}
-		if m := r.BackendMinute("http_app", load(app, 1)); m.Requests != 1 || m.Errors != 1 || m.ErrorRatio() != 1 {
+		if m := r.BackendMinute("http_app", load(app, 1)); m.Requests != 2 || m.Errors != 1 || m.Abandoned != 1 || m.ErrorRatio() != 1 || m.P99 < 50*time.Second {
 			t.Errorf("second backend %+v", m)
 		}
 		pass(11)

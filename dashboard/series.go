@@ -26,12 +26,16 @@ type figures struct {
 	Level      string // of the errors
 	P50, P99   string
 	Requests   int
+	Abandoned  int // contacts of a backend that say nothing about it
 }
 
 func figuresOf(m api.TrafficMinute) figures {
 	f := figures{
 		Known: m.Span > 0, Any: m.Requests > 0, Rate: rateText(m.Rate()), Share: shareText(m.ErrorRatio()),
-		Level: levelCalm, P50: msText(m.P50), P99: msText(m.P99), Requests: int(m.Requests),
+		Level: levelCalm, P50: msText(m.P50), P99: msText(m.P99), Requests: int(m.Requests), Abandoned: int(m.Abandoned),
+	}
+	if m.Requests > 0 && m.Judged() == 0 {
+		f.Share = "" // nothing has shown whether it fails
 	}
 	switch {
 	case m.ErrorRatio() >= muchError:

@@ -270,3 +270,15 @@ func TestAPageIsAFunctionOfViewAndClock(t *testing.T) {
 		}
 	})
 }
+
+// TestAbandonedContactsAreShown: they are neither nothing nor errors.
+func TestAbandonedContactsAreShown(t *testing.T) {
+	m := api.TrafficMinute{Span: time.Minute, Requests: 60, Abandoned: 60, P50: time.Second, P99: 2 * time.Second}
+	if f := figuresOf(m); !f.Any || f.Abandoned != 60 || f.Share != "" || f.Rate != rateText(1) || f.P99 != "2.0 s" || f.Level != levelCalm {
+		t.Errorf("%+v", f)
+	}
+	m.Requests, m.Errors = 80, 10
+	if f := figuresOf(m); f.Share != "50 %" || f.Level != levelAlarm {
+		t.Errorf("%+v", f)
+	}
+}

@@ -214,6 +214,7 @@ func (c *Collector) backend(e emitter, h *route.BackendHealth, entry pairs, coun
 	e.put(backendTunnels, float64(max(h.Load.Tunnels.Load(), 0)), name)
 	e.put(backendRetries, float64(counts.Retries), name)
 	e.put(backendCut, float64(counts.Cut), name)
+	e.put(backendAbandoned, float64(counts.Abandoned), name)
 }
 
 func bit(on bool) float64 {

@@ -101,6 +101,7 @@ func richView() *router.View {
 	second.Load.InFlight.Store(4)
 	second.Load.Tunnels.Store(1)
 	second.Load.Traffic.Note(0, time.Second)
+	second.Load.Traffic.NoteAbandoned(time.Second)
 	pending := &appView.Health.Backends[0]
 	pending.State, pending.Healthy = route.StatePending, nil
 	no := false

@@ -42,6 +42,7 @@ const (
 	backendTunnels
 	backendRetries
 	backendCut
+	backendAbandoned
 	backendProbes
 	backendProbeFailures
 	backendTransitions
@@ -134,11 +135,12 @@ func backendFamilies() map[family]Family {
 		backendUp:            {"backend_up", "gauge", backend, "1 while probes, traffic and Docker have nothing against the backend, 0 while one of them says that it fails; no series while nobody knows."},
 		backendState:         {"backend_state", "gauge", of(backend, "state"), "1 for the state that the backend is in; other states have no series."},
 		backendInRotation:    {"backend_in_rotation", "gauge", backend, "1 while requests are sent to the backend, else 0."},
-		backendRequests:      {"backend_requests_total", "counter", of(backend, "class"), "Contacts by the backend's answer: 1xx to 5xx, or none for a contact without an answer."},
+		backendRequests:      {"backend_requests_total", "counter", of(backend, "class"), "Contacts by the backend's answer: 1xx to 5xx, or none for a contact without an answer, whoever gave up. A status from 600 on is 5xx."},
 		backendInFlight:      {"backend_requests_in_flight", "gauge", backend, "Requests that the backend has, tunnels included."},
 		backendTunnels:       {"backend_tunnels", "gauge", backend, "Open tunnels (WebSocket)."},
 		backendRetries:       {"backend_retries_total", "counter", backend, "Contacts that followed another one of the same request."},
 		backendCut:           {"backend_responses_cut_total", "counter", backend, "Responses that broke off after their head."},
+		backendAbandoned:     {"backend_requests_abandoned_total", "counter", backend, "Contacts of class none that are no failure of the backend: the client left or broke its request off, or the router ended them."},
 		backendProbes:        {"backend_probes_total", "counter", backend, "Probes with a result that counted."},
 		backendProbeFailures: {"backend_probe_failures_total", "counter", backend, "Probes that failed."},
 		backendTransitions:   {"backend_transitions_total", "counter", backend, "Changes of the backend's state."},

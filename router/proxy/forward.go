@@ -177,7 +177,9 @@ func (p *Proxy) attempt(f *delivery, held *stay) *failure {
 func (p *Proxy) failed(f *delivery, a *admission, fail *failure, took time.Duration) {
 	target, before := f.target, f.r.Cell.Load()
 	seen := route.Outcome{Placement: target, Kind: fail.kind, Transport: true}
-	if !fail.ours {
+	if fail.ours { // no failure of the backend, and a contact with it all the same
+		target.Load.Traffic.NoteAbandoned(took)
+	} else {
 		target.Load.Traffic.Note(0, took)
 		p.report(seen)
 	}

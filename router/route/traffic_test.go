@@ -19,7 +19,7 @@ func TestTrafficCounts(t *testing.T) {
 	traffic.NoteHeld()
 	traffic.NoteCut()
 	c := traffic.Counts()
-	if want := [StatusClasses]uint64{3, 1, 2, 0, 1, 1}; c.Classes != want {
+	if want := [StatusClasses]uint64{2, 1, 2, 0, 1, 2}; c.Classes != want {
 		t.Errorf("classes %v, want %v", c.Classes, want)
 	}
 	if h := c.Histogram(); h != [len(LatencyBounds) + 1]uint64{0: 5, 1: 1, 10: 1, 13: 1} || c.Requests() != 8 {
@@ -28,6 +28,12 @@ func TestTrafficCounts(t *testing.T) {
 	if c.Sum != time.Hour+2*time.Second+2*time.Millisecond+1 || c.Retries != 1 || c.Held != 1 || c.Cut != 1 {
 		t.Errorf("%+v", c)
 	}
+	traffic.NoteAbandoned(time.Second)
+	gone := traffic.Counts()
+	if d := gone.Since(&c); d.Classes != [StatusClasses]uint64{1} || d.Abandoned != 1 || d.Sum != time.Second || d.Requests() != 1 || c.Abandoned != 0 {
+		t.Errorf("abandoned: %+v", d)
+	}
+	c = gone
 	traffic.Note(200, 0)
 	later := traffic.Counts()
 	if d := later.Since(&c); d.Requests() != 1 || d.Classes[2] != 1 || d.Buckets[0] != 1 || d.Sum != 0 || d.Retries != 0 {
