@@ -77,19 +77,32 @@ func IsCompose(text []byte) bool {
 func (r *Reader) Collect(ctx context.Context) (route.Snapshot, error) {
 	var all []service
 	var told []route.Diagnostic
+	named := map[string][]string{} // files by the name of their project
 	for _, files := range r.cfg.Projects {
 		project, unset, err := r.load(ctx, files)
 		if err != nil {
 			return route.Snapshot{}, err
 		}
 		all, told = append(all, services(project)...), append(told, unset...)
+		if first := named[project.Name]; first != nil {
+			told = append(told, sameName(project.Name, first, files))
+			continue
+		}
+		named[project.Name] = files
 	}
 	s := r.snapshot(all)
 	s.Global = append(s.Global, once(told)...)
 	return s, nil
 }
 
-// once sorts findings about variables, which several projects may lack.
+// sameName tells of two projects that compose would take for one.
+func sameName(name string, first, second []string) route.Diagnostic {
+	return route.Diagnose("W135", "give each a `name:` at its top; a file and its overrides are named with -f each",
+		"%s and %s are both project %s: compose takes them for one, and `up` of one replaces the containers of the other whose services have the same names",
+		fileNames(first), fileNames(second), name)
+}
+
+// once sorts findings, which several projects may share.
 func once(list []route.Diagnostic) []route.Diagnostic {
 	slices.SortFunc(list, func(a, b route.Diagnostic) int {
 		return cmp.Or(strings.Compare(a.Message, b.Message), strings.Compare(a.Label, b.Label))

@@ -123,6 +123,10 @@ func (r *Reader) invalid(files []string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	return &InvalidError{Files: fileNames(files), Err: redacted(err)}
+}
+
+func fileNames(files []string) string {
 	names := make([]string, len(files))
 	for i, file := range files {
 		names[i] = file
@@ -130,5 +134,5 @@ func (r *Reader) invalid(files []string, err error) error {
 			names[i] = "standard input"
 		}
 	}
-	return &InvalidError{Files: strings.Join(names, ", "), Err: redacted(err)}
+	return strings.Join(names, ", ")
 }

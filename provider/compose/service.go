@@ -19,17 +19,17 @@ import (
 
 // service is one service of a compose file as its containers would be.
 type service struct {
-	project  string
-	name     string
-	image    string
-	labels   map[string]string
-	deployed map[string]string // deploy.labels, which no container gets
-	replicas int
-	mode     string   // network_mode
-	networks []string // real names, sorted
-	keys     []string // as the file calls them, parallel to networks
-	ports    []string // "8080/tcp": what the file itself says of the image's ports
-	router   bool     // the router itself
+	project   string
+	name      string
+	container string // container_name
+	image     string
+	labels    map[string]string
+	deployed  map[string]string // deploy.labels, which no container gets
+	replicas  int
+	mode      string   // network_mode
+	networks  []string // real names, sorted
+	ports     []string // "8080/tcp": what the file itself says of the image's ports
+	router    bool     // the router itself
 }
 
 func keysOf[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
@@ -40,27 +40,40 @@ func services(p *types.Project) []service {
 	for _, name := range slices.Sorted(keysOf(p.Services)) {
 		c := p.Services[name]
 		s := service{
-			project: p.Name, name: name, image: c.Image, labels: c.Labels, mode: c.NetworkMode,
-			replicas: max(c.GetScale(), 0), router: strings.Contains(strings.ToLower(c.Image), "fairlead"),
+			project: p.Name, name: name, container: c.ContainerName, image: c.Image, labels: labelsOf(&c), mode: c.NetworkMode,
+			replicas: max(c.GetScale(), 0), networks: networksOf(&c, p), ports: portsOf(&c), router: isRouter(&c),
 		}
 		if c.Deploy != nil {
 			s.deployed = c.Deploy.Labels
 		}
-		for _, key := range slices.Sorted(keysOf(c.Networks)) {
-			s.keys, s.networks = append(s.keys, key), append(s.networks, cmp.Or(p.Networks[key].Name, key))
-		}
-		for _, port := range c.Ports {
-			s.ports = append(s.ports, strconv.FormatUint(uint64(port.Target), 10)+"/"+cmp.Or(port.Protocol, "tcp"))
-		}
-		for _, port := range c.Expose {
-			if !strings.Contains(port, "/") {
-				port += "/tcp"
-			}
-			s.ports = append(s.ports, port)
-		}
 		list = append(list, s)
 	}
 	return list
+}
+
+// labelsOf are those of the containers: an image carries the labels of its build, and the
+// service's own ones replace them.
+func labelsOf(c *types.ServiceConfig) map[string]string {
+	labels := map[string]string{}
+	if c.Build != nil {
+		maps.Copy(labels, c.Build.Labels)
+	}
+	maps.Copy(labels, c.Labels)
+	return labels
+}
+
+func portsOf(c *types.ServiceConfig) []string {
+	var ports []string
+	for _, port := range c.Ports {
+		ports = append(ports, strconv.FormatUint(uint64(port.Target), 10)+"/"+cmp.Or(port.Protocol, "tcp"))
+	}
+	for _, port := range c.Expose {
+		if !strings.Contains(port, "/") {
+			port += "/tcp"
+		}
+		ports = append(ports, port)
+	}
+	return ports
 }
 
 // snapshot judges all services together, as the Docker provider judges containers.
@@ -68,14 +81,17 @@ func (r *Reader) snapshot(all []service) route.Snapshot {
 	var inputs []label.Input
 	status := route.ProviderStatus{Name: Name, Enabled: true, Configured: true, Connected: true, Phase: route.PhaseReady}
 	var global []route.Diagnostic
+	ids := map[string]bool{}
 	for i := range all {
 		s := &all[i]
 		if d, ok := r.misplaced(s); ok {
 			global = append(global, d)
 		}
-		for n := range s.replicas {
+		// One that is scaled to 0 is judged by the container that it will have.
+		for n := range max(s.replicas, 1) {
 			status.Candidates++
 			candidate := s.candidate(n, len(inputs))
+			candidate.ID = unique(candidate.ID, ids)
 			parsed := label.Parse(r.cfg.Label, candidate)
 			if !parsed.Enabled && parsed.Rejected == nil {
 				status.Ignored++
@@ -83,6 +99,9 @@ func (r *Reader) snapshot(all []service) route.Snapshot {
 			}
 			in := label.Input{Candidate: candidate, Parsed: parsed, Presence: label.Present, Health: "none"}
 			in.Endpoints = r.endpoints(s, &parsed, all)
+			if s.replicas == 0 {
+				in.Presence, in.Detail = label.NoAddress, "scaled to 0"
+			}
 			inputs = append(inputs, in)
 		}
 	}
@@ -93,14 +112,36 @@ func (r *Reader) snapshot(all []service) route.Snapshot {
 	}
 }
 
+// later is behind every container that there is: one that is only to come takes nothing
+// from those.
+const later = 1 << 30
+
 // candidate is the n-th container of a service; order stands in for the time of its creation.
 func (s *service) candidate(n, order int) label.Candidate {
-	name := fmt.Sprintf("%s-%s-%d", s.project, s.name, n+1)
+	name := s.containerName(n)
+	if s.replicas == 0 {
+		order += later
+	}
 	created := time.Unix(int64(order), 0).UTC()
 	return label.Candidate{
 		ID: name, Name: name, Provider: Name, Project: s.project, Service: s.name,
 		Labels: s.labels, Image: s.image, Created: created, Started: created,
 	}
+}
+
+// containerName is the name that compose gives the n-th container.
+func (s *service) containerName(n int) string {
+	return cmp.Or(s.container, fmt.Sprintf("%s-%s-%d", s.project, s.name, n+1))
+}
+
+// unique makes an id of a name that another project's container may have as well.
+func unique(name string, taken map[string]bool) string {
+	id := name
+	for n := 2; taken[id]; n++ {
+		id = fmt.Sprintf("%s#%d", name, n)
+	}
+	taken[id] = true
+	return id
 }
 
 // misplaced finds labels of ours that are the deployment's and no container's.
@@ -122,17 +163,20 @@ func (r *Reader) misplaced(s *service) (route.Diagnostic, bool) {
 func (r *Reader) endpoints(s *service, parsed *label.Parsed, all []service) []label.Endpoint {
 	list := make([]label.Endpoint, len(parsed.Declarations))
 	for i, d := range parsed.Declarations {
-		e := label.Endpoint{Host: s.name}
-		s.reach(&e, r.cfg.Label.Prefix, parsed.Network, all)
+		e, hostMode := s.reach(r.cfg.Label.Prefix, parsed.Network, all)
 		if e.Host != "" {
 			name := r.cfg.Label.Prefix + "." + string(d.Protocol) + "." + d.Service + ".port"
-			port, diagnostic := docker.ChoosePort(d.Protocol, name, d.Backend.Port, s.mode == "host", s.ports)
+			port, diagnostic := docker.ChoosePort(d.Protocol, name, d.Backend.Port, hostMode, s.ports)
 			if e.Port = port; port == 0 {
 				e.Host = ""
 			}
 			if diagnostic != nil {
 				e.Diagnostics = append(e.Diagnostics, s.unknowable(*diagnostic))
 			}
+		}
+		if s.replicas == 0 {
+			e.Diagnostics = append(e.Diagnostics, route.Diagnose("I112", "scale it up, or remove its labels",
+				"service %s of project %s is scaled to 0: it has no container", s.name, s.project))
 		}
 		list[i] = e
 	}
@@ -146,72 +190,4 @@ func (s *service) unknowable(d route.Diagnostic) route.Diagnostic {
 			"the file names no port, and what the image exposes is not known here", 1)
 	}
 	return d
-}
-
-// reach judges whether the router would reach the service's containers.
-func (s *service) reach(e *label.Endpoint, prefix, network string, all []service) {
-	refuse := func(code, hint, format string, args ...any) {
-		e.Host = ""
-		e.Diagnostics = append(e.Diagnostics, route.Diagnose(code, hint, format, args...))
-	}
-	target, follows := strings.CutPrefix(s.mode, "service:")
-	switch {
-	case s.mode == "none":
-		refuse("E107", "attach it to a network", "network_mode none: the container has no address")
-		return
-	case s.mode == "host":
-		return
-	case follows:
-		e.Host = target
-		return
-	case s.mode != "" && s.mode != "bridge":
-		return
-	}
-	wanted := s.networks
-	if network != "" {
-		if known, ok := s.attached(network); ok {
-			wanted = []string{known}
-		} else {
-			d := route.Diagnose("W009", "name one of its networks, or attach it", "the container is not on the network %s: it is on %s; any of those is taken",
-				network, wordList(s.networks))
-			d.Label, d.Value = prefix+".network", network
-			e.Diagnostics = append(e.Diagnostics, d)
-		}
-	}
-	if routers, shared := routerNetworks(all, wanted); len(routers) > 0 && !shared {
-		refuse("E105", "attach both to one network", "no network is shared: the container is on %s, the router on %s", wordList(wanted), wordList(routers))
-	}
-}
-
-// attached finds a network of the service by its real name, or by the file's.
-func (s *service) attached(name string) (string, bool) {
-	if i := slices.Index(s.networks, name); i >= 0 {
-		return s.networks[i], true
-	}
-	if i := slices.Index(s.networks, s.project+"_"+name); i >= 0 {
-		return s.networks[i], true
-	}
-	return "", false
-}
-
-// routerNetworks returns the networks of a router in the files, and whether it shares one of
-// wanted. A router on the host, or none, shares all.
-func routerNetworks(all []service, wanted []string) (networks []string, shared bool) {
-	for i := range all {
-		if !all[i].router {
-			continue
-		}
-		if all[i].mode == "host" {
-			return nil, true
-		}
-		networks = append(networks, all[i].networks...)
-	}
-	return networks, slices.ContainsFunc(networks, func(n string) bool { return slices.Contains(wanted, n) })
-}
-
-func wordList(words []string) string {
-	if len(words) == 0 {
-		return "none"
-	}
-	return strings.Join(words, ", ")
 }

@@ -35,6 +35,12 @@ var ownWarningCodes = []Explanation{
 	explain("W133", "Variable not set", "A compose file uses a variable that neither the environment nor .env sets.",
 		"Compose puts nothing in its place: a host or a port may come out empty.", "Set it, or give a default.",
 		"sozune.http.web.host=${HOST} -> sozune.http.web.host=${HOST:-web.example.com}"),
+	explain("W134", "Backends of several projects", "Containers of several compose projects use one service name with the same host, path and conditions.",
+		"They are backends of one entrypoint: each request goes to one of them. Right for one app in two projects, wrong for two apps.",
+		"Use another service name or host for one of two apps.", "sozune.http.web.host=www.example.com in projects shop and blog -> sozune.http.blog.host=blog.example.com in blog"),
+	explain("W135", "One project name twice", "Two compose files that were named as two projects have one project name: that of their directory, of `name:`, or of COMPOSE_PROJECT_NAME.",
+		"Compose takes them for one project: where both have a service of one name, `up` of one replaces the container of the other.",
+		"Give each a name of its own at its top; name a file and its overrides with -f.", "shop/docker/compose.yaml and blog/docker/compose.yaml -> name: shop and name: blog"),
 }
 
 // infoCodes are facts worth knowing.
@@ -64,4 +70,6 @@ var infoCodes = []Explanation{
 		"docker run -p 80:80 -> docker run --network host"),
 	explain("I111", "Check switched off", "healthCheck=false stands beside other keys of healthCheck.", "Nothing is probed, so those keys have no effect, healthCheck.initial among them: every backend counts as healthy.",
 		"Nothing, or remove one or the other.", "sozune.http.web.healthCheck=false and sozune.http.web.healthCheck.initial=down -> remove healthCheck=false"),
+	explain("I112", "Scaled to 0", "A service of a compose file has `scale: 0` or `deploy.replicas: 0`.", "It is judged by the container that it would have; until it is scaled up, its route has no backend of it.",
+		"Nothing, or scale it up.", "scale: 0 -> docker compose up --scale web=1"),
 }

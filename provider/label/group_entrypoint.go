@@ -35,6 +35,7 @@ func (g *grouping) entrypoint(grp *group) *route.Entrypoint {
 		}
 		e.Backends = append(e.Backends, m.backend(d.decl))
 	}
+	list = append(list, grp.strangers(e)...)
 	for _, m := range grp.dead {
 		e.Absent = append(e.Absent, m.absent(route.AbsentRetained))
 	}
@@ -42,6 +43,27 @@ func (g *grouping) entrypoint(grp *group) *route.Entrypoint {
 	e.Diagnostics = (&report{list: list}).sorted()
 	uniqueIDs(e.Backends)
 	return e
+}
+
+// strangers tells of backends of several compose projects (W134): two stacks that happen to
+// use the same names are one route, and clients get now the one app, now the other.
+func (grp *group) strangers(e *route.Entrypoint) []route.Diagnostic {
+	serving := map[string]bool{}
+	for _, m := range grp.members {
+		if m.in.Candidate.Project != "" && m.absence(grp, e) == "" {
+			serving[shorten(m.in.Candidate.Project, 60)] = true
+		}
+	}
+	if len(serving) < 2 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(serving))
+	shown := strings.Join(names[:min(len(names), 5)], ", ")
+	if len(names) > 5 {
+		shown += ", ..."
+	}
+	return []route.Diagnostic{route.Diagnose("W134", "if they are different apps, use another service name or host in the labels of one; if they are one app, nothing",
+		"containers of %d compose projects serve entrypoint %s together (%s): each request goes to one of them", len(names), grp.id, shown)}
 }
 
 // failClosed is set when any container of the owner asks for it: a newcomer without

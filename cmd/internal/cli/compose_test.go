@@ -116,3 +116,13 @@ func TestEnvFileBesideTheComposeFile(t *testing.T) {
 		t.Errorf("broken: exit %d\n%s", r.code, r.all())
 	}
 }
+
+// TestTwoStacksThatShareARoute are told without a wish for notes, and are no error.
+func TestTwoStacksThatShareARoute(t *testing.T) {
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}}
+	a := tempFile(t, "compose.yaml", composeShop)
+	b := tempFile(t, "compose.yaml", strings.Replace(composeShop, "name: shop", "name: blog", 1))
+	if r := w.run("validate", a, b); r.code != 0 || !strings.Contains(r.out, "W134") || !strings.Contains(r.out, "1 entrypoint, 0 candidates not routed; 0 errors, 1 warning") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
+	}
+}
