@@ -73,9 +73,13 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 		rt = t.fresh
 	}
 	c.dialling()
-	res, err := rt.RoundTrip(t.request(c))
+	req := t.request(c)
+	res, err := rt.RoundTrip(req)
 	if err != nil {
 		t.forsake(rt, c)
+		if errors.Is(context.Cause(req.Context()), errNotProcessed) {
+			err = errNotProcessed
+		}
 		return nil, err
 	}
 	if err := checkHead(res, false); err != nil {
@@ -139,6 +143,7 @@ type outgoing struct {
 	url     url.URL
 	tries   int // connections that the transport took for it
 	interim int
+	once    once // for HTTP/2 alone
 }
 
 // request builds the outgoing request: the client's path bytes, its Host, no header
@@ -148,7 +153,11 @@ func (t *transport) request(c *call) *http.Request {
 	o := &outgoing{call: c}
 	o.trace = httptrace.ClientTrace{GotConn: o.gotConn, GotFirstResponseByte: o.firstByte, Got1xxResponse: o.got1xx}
 	t.target(&o.url, x)
-	req := (&http.Request{}).WithContext(httptrace.WithClientTrace(c.ctx, &o.trace))
+	ctx := c.ctx
+	if t.up.backend.Scheme == route.SchemeH2C {
+		ctx = o.once.limit(ctx, &o.trace)
+	}
+	req := (&http.Request{}).WithContext(httptrace.WithClientTrace(ctx, &o.trace))
 	req.Method, req.Host, req.URL = x.Verb, x.Authority, &o.url
 	req.ProtoMajor, req.ProtoMinor = 1, 1
 	size := len(x.Edits) + 8
@@ -254,7 +263,9 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 	switch {
 	case at.conn == nil:
 	case o.call.up.backend.Scheme == route.SchemeH2C:
-		at.conn.asked()
+		if !o.once.again(o.tries) {
+			at.conn.asked()
+		}
 	default:
 		at.conn.took(o.call)
 		// A second try goes over a fresh connection: a request that kills its backend

@@ -76,6 +76,17 @@ func (b *body) replayable() bool {
 	return b.ended && !b.reading && int64(len(b.kept)) == b.read
 }
 
+// unfinished reports whether the client has not sent all of the body, or all of it was not
+// read yet.
+func (b *body) unfinished() bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.ended
+}
+
 // since is how long a response took that came after took from began, less the time in
 // which the client still sent the body: a slow client is no slow backend.
 func (b *body) since(began time.Time, took time.Duration) time.Duration {

@@ -65,6 +65,7 @@ func failed(c *call, err error) *failure {
 		f.reason, f.ours = route.ReasonBadRequest, true
 	default:
 		f.reason = answerReason(err)
+		f.refused = f.reason == route.ReasonBackendClosed && (c.body.unfinished() || c.conn.conn != nil && c.conn.conn.broke.Load())
 		switch {
 		case f.reason == route.ReasonTLSFailed:
 			f.kind = route.KindTLSFailure
@@ -119,6 +120,7 @@ var errHeadTooLong = errors.New("the backend's response head exceeds the router'
 // adds that it cannot send a body again.
 const (
 	textGoAway      = "http2: Transport received Server's graceful shutdown GOAWAY" // and the stream is beyond its last one
+	textGoAwayFirst = "http2: Transport received GOAWAY from server ErrCode:"       // the same of a connection's first stream, with an error
 	textRefused     = "; REFUSED_STREAM; received from peer"
 	textGoAwayEnd   = "http2: server sent GOAWAY and closed the connection" // with debug data of the backend
 	textForceClosed = "http2: client connection force closed"               // as a write on it failed
@@ -128,8 +130,12 @@ const (
 // unprocessed reports whether a backend says that it did nothing with a request, so that it
 // may be sent again whatever its method (RFC 9113 sections 6.8 and 8.7).
 func unprocessed(err error) bool {
+	if errors.Is(err, errNotProcessed) {
+		return true
+	}
 	text := err.Error()
-	return !strings.Contains(text, textGoAwayEnd) && (strings.Contains(text, textGoAway) || strings.Contains(text, textRefused))
+	return !strings.Contains(text, textGoAwayEnd) &&
+		(strings.Contains(text, textGoAway) || strings.Contains(text, textGoAwayFirst) || strings.Contains(text, textRefused))
 }
 
 // answerReason judges an error after the request was sent. The texts are those of

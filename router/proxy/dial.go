@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"fairlead/router/route"
@@ -19,6 +20,8 @@ type conn struct {
 	net.Conn
 	up      *upstream
 	written atomic.Int64
+	start   atomic.Int64 // written when the call that uses it took it
+	broke   atomic.Bool  // it took no more in the middle of a request
 	closing sync.Once
 
 	opened time.Time
@@ -43,10 +46,18 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements io.Writer and counts what went out.
+// Write implements io.Writer and counts what went out. A backend that has enough of a
+// request answers and closes, which resets the connection under what is still sent:
+// net/http would end the call with the error of that write, often before it has read the
+// answer. So within a request of HTTP/1 it does not learn of it; reading ends by itself,
+// after the answer if there is one.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	c.written.Add(int64(n))
+	sent := c.written.Add(int64(n))
+	if err != nil && c.user.Load() != nil && sent > c.start.Load() && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+		c.broke.Store(true)
+		return len(p), nil
+	}
 	return n, err
 }
 
@@ -108,9 +119,9 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
 	if timeout <= 0 {
 		timeout = route.DefaultDialTimeout
 	}
-	asked := time.Now()
-	if u.backend.Container != nil {
-		u.proxy.doubt.certain(ctx)
+	var doubt time.Duration
+	if asked := time.Now(); u.backend.Container != nil && u.proxy.doubt.certain(ctx) {
+		doubt = time.Since(asked)
 	}
 	if u.left() { // its address may be another container's by now
 		return nil, &dialError{kind: route.KindLeaving, err: errRetired}
@@ -122,7 +133,7 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: raw, up: u, opened: time.Now(), doubt: began.Sub(asked)}
+	c := &conn{Conn: raw, up: u, opened: time.Now(), doubt: doubt}
 	defer func() { c.making = time.Since(began) }()
 	if !u.keep(c) {
 		_ = raw.Close()

@@ -56,16 +56,22 @@ func (d *doubt) finish() {
 	}
 }
 
-// certain waits until there is no doubt, or ctx ends.
-func (d *doubt) certain(ctx context.Context) {
+// certain waits until there is no doubt, or ctx ends. It reports whether it waited.
+func (d *doubt) certain(ctx context.Context) bool {
 	d.mu.Lock()
 	over := d.over
 	d.mu.Unlock()
 	if over == nil {
-		return
+		return false
+	}
+	select { // of a doubt that ended by time
+	case <-over:
+		return false
+	default:
 	}
 	select {
 	case <-over:
 	case <-ctx.Done():
 	}
+	return true
 }

@@ -20,6 +20,9 @@ type failure struct {
 	// ours is set when it says nothing about the backend: the client left, we cut the
 	// call, or a local fault.
 	ours bool
+	// refused is set when the backend took no more of a request that was being sent. It may
+	// be the client's doing: a server that has enough of a body closes the connection.
+	refused bool
 	// unanswered is set when the backend ended the connection before the first byte of
 	// its answer, and the request may and can be sent again. That alone is no reason to
 	// do so: a request that kills its backend must not be spread.
@@ -177,7 +180,7 @@ func (p *Proxy) attempt(f *delivery, held *stay) *failure {
 func (p *Proxy) failed(f *delivery, a *admission, fail *failure, took time.Duration) {
 	target, before := f.target, f.r.Cell.Load()
 	seen := route.Outcome{Placement: target, Kind: fail.kind, Transport: true}
-	if fail.ours { // no failure of the backend, and a contact with it all the same
+	if fail.ours || fail.refused { // no failure of the backend, and a contact with it all the same
 		target.Load.Traffic.NoteAbandoned(took)
 	} else {
 		target.Load.Traffic.Note(0, took)
@@ -188,10 +191,10 @@ func (p *Proxy) failed(f *delivery, a *admission, fail *failure, took time.Durat
 	f.ejected = has(before.Members, target.Key()) && !has(f.r.Cell.Load().Members, target.Key())
 }
 
-// saysNothing reports whether a failure is none of the backend's: ours, an address that
-// we do not dial, or a newcomer that does not listen yet.
+// saysNothing reports whether a failure is none of the backend's: ours, a request that is
+// too much for it, an address that we do not dial, or a newcomer that does not listen yet.
 func (fail *failure) saysNothing(target *route.Placement) bool {
-	return fail.ours || fail.kind == route.KindProbeBlocked ||
+	return fail.ours || fail.refused || fail.kind == route.KindProbeBlocked ||
 		fail.kind == route.KindConnectionRefused && !target.Load.Proven.Load()
 }
 

@@ -14,75 +14,6 @@ import (
 	"fairlead/router/exchange"
 )
 
-// header is a net/http header as the data plane reads it.
-type header http.Header
-
-// Get implements exchange.Header.
-func (h header) Get(name string) string { return http.Header(h).Get(name) }
-
-// List implements exchange.Header.
-func (h header) List(name string) string {
-	switch values := http.Header(h).Values(name); len(values) {
-	case 0:
-		return ""
-	case 1:
-		return values[0]
-	default:
-		return strings.Join(values, ", ")
-	}
-}
-
-// Has implements exchange.Header.
-func (h header) Has(name, value string, bare bool) bool {
-	values := http.Header(h).Values(name)
-	for _, v := range values {
-		if bare || v == value {
-			return true
-		}
-	}
-	return false
-}
-
-// Each implements exchange.Header. A trailer that was only announced has no value yet.
-func (h header) Each(yield func(name, value string) bool) {
-	for name, values := range h {
-		for _, v := range values {
-			if !yield(name, v) {
-				return
-			}
-		}
-	}
-}
-
-// trailer reads a request's trailer: the announced names until the end of the body,
-// then what came.
-type trailer struct{ r *http.Request }
-
-// Get implements exchange.Header.
-func (t trailer) Get(name string) string { return t.r.Trailer.Get(name) }
-
-// List implements exchange.Header.
-func (t trailer) List(name string) string { return header(t.r.Trailer).List(name) }
-
-// Has implements exchange.Header.
-func (t trailer) Has(name, value string, bare bool) bool {
-	return header(t.r.Trailer).Has(name, value, bare)
-}
-
-// Each implements exchange.Header.
-func (t trailer) Each(yield func(name, value string) bool) {
-	for name, values := range t.r.Trailer {
-		if len(values) == 0 && !yield(name, "") {
-			return
-		}
-		for _, v := range values {
-			if !yield(name, v) {
-				return
-			}
-		}
-	}
-}
-
 // server is the net/http front of one listener: HTTP/1.1, and HTTP/2 with prior
 // knowledge.
 type server struct {
@@ -108,6 +39,7 @@ func (p *Proxy) newServer(ctx context.Context) *server {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     quietLog(p),
 		BaseContext:                  func(net.Listener) context.Context { return ctx },
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		Protocols:                    new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: p.cfg.Limits.Streams,
@@ -128,6 +60,17 @@ func (p *Proxy) newServer(ctx context.Context) *server {
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
+}
+
+// connKey is where the context of a request has its connection.
+type connKey struct{}
+
+// endWriting tells the client of an HTTP/1 request that its response is cut. net/http
+// closes the connection only after it has waited for the rest of the request's body.
+func endWriting(ctx context.Context) {
+	if half, ok := ctx.Value(connKey{}).(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
 }
 
 // note keeps the account of client connections that the shutdown looks at.
@@ -180,7 +123,7 @@ func (s *served) begin(w http.ResponseWriter, r *http.Request) {
 	x.Header, x.Length, x.Response = header(r.Header), r.ContentLength, &s.w
 	x.Peer, _ = netip.ParseAddrPort(r.RemoteAddr)
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
-		s.w.body = &incoming{deadline: http.NewResponseController(w), source: r.Body, length: r.ContentLength, idle: s.w.idle, timer: !s.w.h1}
+		s.w.body = newIncoming(http.NewResponseController(w), r, s.w.idle)
 		if s.w.h1 && s.w.interim && r.Header.Get("Expect") != "" { // net/http lets only 100-continue pass
 			s.w.body.asks = &s.w
 		}
@@ -192,6 +135,9 @@ func (s *served) begin(w http.ResponseWriter, r *http.Request) {
 func (s *served) end() (abort bool) {
 	if abort = s.w.aborted; !abort && s.w.hijacked == nil {
 		s.w.deadline() // of the end of the response, which net/http writes
+	}
+	if abort && s.w.h1 {
+		endWriting(s.x.Context)
 	}
 	if s.w.body != nil {
 		s.w.body.finish()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -139,27 +140,59 @@ func refusing() *h2server {
 	}}
 }
 
-// TestBackendThatRefusesEveryStream: another one is asked, and without one there is an end.
+// goingAway is one that ends each of its connections with the first request, and says that
+// it did not process it.
+func goingAway(code http2.ErrCode) *h2server {
+	return &h2server{says: func(f *http2.Framer, _ int, _ uint32) (bool, bool) {
+		_ = f.WriteGoAway(0, code, []byte("too_many_pings"))
+		return true, code == http2.ErrCodeNo
+	}}
+}
+
+// TestBackendThatRefusesEveryStream: another one is asked, and without one there is an end,
+// soon: a request without a body is not sent on and on (net/http would, for as long as its
+// time lasts, and the backend would be said to have let it run out).
 func TestBackendThatRefusesEveryStream(t *testing.T) {
-	busy := refusing()
+	for name, backend := range map[string]func() *h2server{
+		"refuses":              refusing,
+		"goes away":            func() *h2server { return goingAway(http2.ErrCodeNo) },
+		"goes away with error": func() *h2server { return goingAway(http2.ErrCodeEnhanceYourCalm) },
+	} {
+		for method, text := range map[string]string{"POST": "hello", "GET": "", "DELETE": ""} {
+			t.Run(name+" "+method, func(t *testing.T) {
+				t.Parallel()
+				testRefusals(t, backend(), method, text)
+			})
+		}
+	}
+}
+
+func testRefusals(t *testing.T, busy *h2server, method, text string) {
+	t.Helper()
 	good := &recorder{}
 	address := "h2c://" + serveRaw(t, busy.serve)
 	r := newRig(t)
 	r.route("app.test", []string{address, serveRaw(t, good.serve)})
-	r.route("alone.test", []string{address})
+	r.route("alone.test", []string{address}, func(e *route.Entrypoint) { e.Options.BackendTimeout = 3 * time.Second })
 	r.start()
+	body := func() io.Reader {
+		if text == "" {
+			return nil
+		}
+		return strings.NewReader(text)
+	}
 	for range 2 { // one of them goes to the busy one first
-		if res, _ := r.do(r.request("POST", "app.test", "/", strings.NewReader("hello"))); res.StatusCode != http.StatusOK {
+		if res, _ := r.do(r.request(method, "app.test", "/", body())); res.StatusCode != http.StatusOK {
 			t.Errorf("%d %v", res.StatusCode, res.Header)
 		}
 	}
 	for _, s := range good.take() {
-		if s.body != "hello" {
+		if s.body != text {
 			t.Errorf("body %q", s.body)
 		}
 	}
 	before := busy.got.Load()
-	res, _ := r.do(r.request("POST", "alone.test", "/", strings.NewReader("hello")))
+	res, _ := r.do(r.request(method, "alone.test", "/", body()))
 	wantReason(t, res, 502, route.ReasonBackendClosed)
 	if n := busy.got.Load() - before; before == 0 || n != 4 { // two tries, each of them twice
 		t.Errorf("it was sent %d times, %d before", n, before)

@@ -79,7 +79,10 @@ func (l *idleLimit) lower(to time.Duration) {
 }
 
 // took notes that a call uses the connection from now on.
-func (c *conn) took(by *call) { c.user.Store(by) }
+func (c *conn) took(by *call) {
+	c.start.Store(c.written.Load())
+	c.user.Store(by)
+}
 
 // gave notes that the call is over. When another one has taken the connection
 // already nothing changes.

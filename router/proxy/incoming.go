@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -30,6 +31,16 @@ type incoming struct {
 	ended bool // all of the body was read, or cannot be
 	begun bool // the final head of the response went out
 	over  bool
+	// reading is set while the source is read; left is told when that ends.
+	reading bool
+	left    sync.Cond
+}
+
+// newIncoming bounds the reads of a request's body.
+func newIncoming(deadline readDeadline, r *http.Request, idle time.Duration) *incoming {
+	b := &incoming{deadline: deadline, source: r.Body, length: r.ContentLength, idle: idle, timer: r.ProtoMajor != 1}
+	b.left.L = &b.mu
+	return b
 }
 
 // unwantedBody bounds the time that a client may go on sending a body to nobody.
@@ -43,6 +54,8 @@ func (b *incoming) Read(p []byte) (int, error) {
 	n, err := b.source.Read(p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.reading = false
+	b.left.Broadcast()
 	b.read += int64(n)
 	b.ended = b.ended || errors.Is(err, io.EOF) || b.length >= 0 && b.read >= b.length
 	if (b.ended || b.timer) && !b.over {
@@ -65,6 +78,7 @@ func (b *incoming) ready() bool {
 		b.set = at
 		_ = b.deadline.SetReadDeadline(at.Add(b.idle))
 	}
+	b.reading = true
 	return true
 }
 
@@ -76,11 +90,24 @@ func (b *incoming) free() {
 	}
 }
 
+// finish ends the exchange's part in the body. Who still reads it is woken first: net/http
+// would do so, too, but takes the deadline back with that, and then reads the rest of the
+// body away, for as long as the client sends none. The connection ends after the response:
+// its head said so, or it is cut.
 func (b *incoming) finish() {
-	b.unwanted()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.over {
+		return
+	}
 	b.over = true
+	if b.reading && !b.timer {
+		_ = b.deadline.SetReadDeadline(time.Unix(1, 0))
+		for b.reading {
+			b.left.Wait()
+		}
+	}
+	b.limitRest()
 }
 
 // answer notes that the final head goes out, which ends the interim ones.
@@ -95,7 +122,12 @@ func (b *incoming) answer() {
 func (b *incoming) unwanted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.ended && !b.over {
+	b.limitRest()
+}
+
+// limitRest does it. The caller holds mu.
+func (b *incoming) limitRest() {
+	if !b.ended {
 		_ = b.deadline.SetReadDeadline(time.Now().Add(unwantedBody))
 	}
 }
