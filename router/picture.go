@@ -18,6 +18,7 @@ type picture struct {
 	providers   []route.ProviderStatus // sorted by name
 	candidates  []route.CandidateDiagnostics
 	rejected    []route.Rejected
+	unrouted    []route.Unrouted
 	global      []route.Diagnostic
 }
 
@@ -36,6 +37,7 @@ func (p *picture) describe(known []route.ProviderStatus, snapshots map[string]ro
 		p.stale[name] = s.Status.Phase == route.PhaseStale || s.Status.Enabled && !s.Status.Connected
 		p.candidates = append(p.candidates, s.Candidates...)
 		p.rejected = append(p.rejected, s.Rejected...)
+		p.unrouted = append(p.unrouted, s.Unrouted...)
 		p.global = append(p.global, s.Global...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(status)) {
@@ -52,7 +54,7 @@ func (p *picture) describe(known []route.ProviderStatus, snapshots map[string]ro
 // sameDescription reports whether two pictures differ in their tables at most.
 func (p *picture) sameDescription(q *picture) bool {
 	return reflect.DeepEqual(p.providers, q.providers) && reflect.DeepEqual(p.candidates, q.candidates) &&
-		reflect.DeepEqual(p.rejected, q.rejected) && reflect.DeepEqual(p.global, q.global)
+		reflect.DeepEqual(p.rejected, q.rejected) && reflect.DeepEqual(p.unrouted, q.unrouted) && reflect.DeepEqual(p.global, q.global)
 }
 
 // view puts a picture and the health engine's together.
@@ -64,6 +66,7 @@ func (p *picture) view(generation uint64, health *route.HealthView, notices []ro
 		Providers:   p.providers,
 		Candidates:  p.candidates,
 		Rejected:    p.rejected,
+		Unrouted:    p.unrouted,
 		Global:      p.global,
 		Health:      health,
 	}

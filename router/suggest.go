@@ -15,6 +15,7 @@ const maxSuggestions = 5
 // noRoute explains a 404 and says what was perhaps meant.
 func (r *resolver) noRoute(related int) {
 	host := r.asked.host
+	r.suggestUnrouted()
 	switch {
 	case related > 0:
 		r.say("No route of %s takes this request: 404.", host)
@@ -33,6 +34,49 @@ func (r *resolver) suggest(format string, args ...any) {
 	if len(r.res.Suggestions) < maxSuggestions && !slices.Contains(r.res.Suggestions, s) {
 		r.res.Suggestions = append(r.res.Suggestions, s)
 	}
+}
+
+// suggestUnrouted names who declares the host and is not routed, the most exact first:
+// that is meant more likely than any host that is only near.
+func (r *resolver) suggestUnrouted() {
+	type match struct {
+		kind route.HostKind
+		text string
+	}
+	var list []match
+	for i := range r.view.Unrouted {
+		u := &r.view.Unrouted[i]
+		for _, h := range u.Hosts {
+			if hostTakes(h, r.asked.host) {
+				list = append(list, match{h.Kind, unroutedText(u)})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b match) int { return cmp.Compare(a.kind, b.kind) })
+	for _, m := range list {
+		r.suggest("%s", m.text)
+	}
+}
+
+// hostTakes reports whether a pattern of no route takes a host.
+func hostTakes(pattern route.HostPattern, host string) bool {
+	h := compiledHost{pattern: pattern}
+	if pattern.Kind == route.HostRegex {
+		labels, err := compileHost(pattern.Text)
+		if err != nil {
+			return false
+		}
+		h.labels = labels
+	}
+	return h.matches(host)
+}
+
+func unroutedText(u *route.Unrouted) string {
+	text := u.What + " declares this host and is not routed: " + cmp.Or(u.Code, u.Reason)
+	if advice := cmp.Or(u.Hint, u.Reason); u.Code != "" || u.Hint != "" {
+		text += ", " + advice
+	}
+	return text
 }
 
 func (r *resolver) suggestPaths() {

@@ -12,8 +12,10 @@ type View struct {
 	Providers   []route.ProviderStatus // sorted by name
 	Candidates  []route.CandidateDiagnostics
 	Rejected    []route.Rejected
-	Global      []route.Diagnostic
-	Health      *route.HealthView
+	// Unrouted are hosts that no route takes although somebody names them, for Resolve.
+	Unrouted []route.Unrouted
+	Global   []route.Diagnostic
+	Health   *route.HealthView
 }
 
 // EntrypointView is one entrypoint with its health.

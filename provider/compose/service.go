@@ -108,7 +108,7 @@ func (r *Reader) snapshot(all []service) route.Snapshot {
 	grouped := label.Group(inputs, nil)
 	return route.Snapshot{
 		Provider: Name, Entrypoints: grouped.Entrypoints, Candidates: grouped.Candidates, Rejected: grouped.Rejected,
-		Global: global, Status: status,
+		Unrouted: grouped.Unrouted, Global: global, Status: status,
 	}
 }
 

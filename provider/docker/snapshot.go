@@ -48,6 +48,7 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 		Entrypoints: grouped.Entrypoints,
 		Candidates:  grouped.Candidates,
 		Rejected:    rejected,
+		Unrouted:    grouped.Unrouted,
 		Global:      slices.Clone(s.global),
 		Status:      status,
 	}

@@ -22,6 +22,7 @@ type contents struct {
 	entrypoints []*route.Entrypoint // sorted by id
 	candidates  []route.CandidateDiagnostics
 	rejected    []route.Rejected
+	unrouted    []route.Unrouted
 	entries     int
 }
 
@@ -40,7 +41,9 @@ func build(cfg label.Config, doc *document) (contents, []problem) {
 			out.candidates = append(out.candidates, route.CandidateDiagnostics{CandidateID: e.candidate, Diagnostics: e.findings})
 		}
 		if e.entrypoint == nil {
-			out.rejected = append(out.rejected, e.rejected())
+			why := e.rejected()
+			out.rejected = append(out.rejected, why)
+			out.unrouted = append(out.unrouted, e.unrouted(&why)...)
 			continue
 		}
 		e.entrypoint.Claim = time.Unix(0, int64(i)) // the order in the file, before any container
@@ -189,6 +192,18 @@ func (j *judged) rejected() route.Rejected {
 		}
 	}
 	return out
+}
+
+// unrouted are the hosts of an entry that is not routed.
+func (j *judged) unrouted(why *route.Rejected) []route.Unrouted {
+	if j.written.Config == nil {
+		return nil
+	}
+	hosts := label.DeclaredHosts(strings.Join(j.written.Config.Hostnames, ","))
+	if len(hosts) == 0 {
+		return nil
+	}
+	return []route.Unrouted{{What: "entry " + quoted(j.written.Name) + " of the file", Hosts: hosts, Code: why.Code, Reason: why.Reason, Hint: why.Hint}}
 }
 
 // inputs judges the entry once for every usable backend, since some settings are

@@ -170,6 +170,6 @@ func (s *state) incarnate(entrypoints []*route.Entrypoint) {
 func (s *state) snapshot() route.Snapshot {
 	return route.Snapshot{
 		Provider: Name, Entrypoints: s.good.entrypoints, Candidates: s.good.candidates,
-		Rejected: s.good.rejected, Global: s.global, Status: s.status,
+		Rejected: s.good.rejected, Unrouted: s.good.unrouted, Global: s.global, Status: s.status,
 	}
 }

@@ -46,7 +46,9 @@ type member struct {
 	owner    owner
 }
 
-func (m *member) name() string { return shorten(cmp.Or(m.in.Candidate.Name, m.in.Candidate.ID), 100) }
+func (m *member) name() string { return nameOf(m.in) }
+
+func nameOf(in *Input) string { return shorten(cmp.Or(in.Candidate.Name, in.Candidate.ID), 100) }
 
 // slot is which of its owner's replicas a container is: its successor has the same.
 func (m *member) slot() slot {
@@ -244,6 +246,10 @@ func (g *grouping) diagnostics(in *Input) {
 	}
 	if list = sortDiagnostics(list); len(list) > 0 {
 		g.out.Candidates = append(g.out.Candidates, route.CandidateDiagnostics{CandidateID: id, Diagnostics: list})
+	}
+	for _, u := range in.Parsed.Unrouted {
+		u.What = strings.TrimPrefix(u.What+" of container "+nameOf(in), " of ")
+		g.out.Unrouted = append(g.out.Unrouted, u)
 	}
 	switch {
 	case in.Parsed.Rejected != nil:

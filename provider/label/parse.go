@@ -25,10 +25,12 @@ func Parse(cfg Config, c Candidate) Parsed {
 	case stated && !enabled:
 		return Parsed{}
 	case c.OneOff:
-		return Parsed{Rejected: reject(c, "ignored: one-off", "", "`docker compose run` containers get no traffic; start the service with `docker compose up`")}
+		out := reject(c, "ignored: one-off", "", "`docker compose run` containers get no traffic; start the service with `docker compose up`")
+		return Parsed{Rejected: out, Unrouted: f.allHosts(out)}
 	case !enabled:
 		why, hint := f.notEnabled()
-		return Parsed{Rejected: reject(c, why, "E001", hint), Diagnostics: r.sorted()}
+		out := reject(c, why, "E001", hint)
+		return Parsed{Rejected: out, Diagnostics: r.sorted(), Unrouted: f.allHosts(out)}
 	}
 	p := Parsed{Enabled: true}
 	if e, ok := f.container["network"]; ok {
@@ -46,6 +48,7 @@ func Parse(cfg Config, c Candidate) Parsed {
 			"the container is enabled but no label names a service, so nothing is routed")
 	}
 	f.collect(&p, &r)
+	p.Unrouted = f.lostHosts()
 	return p
 }
 

@@ -45,6 +45,9 @@ type Parsed struct {
 	Network      string        // value of <prefix>.network
 	Declarations []Declaration // sorted by protocol and service
 	Diagnostics  []route.Diagnostic
+	// Unrouted are the hosts of labels that make no route; What is the service, or "" for
+	// the candidate.
+	Unrouted []route.Unrouted
 }
 
 // Declaration is one (protocol, service) of one candidate.
@@ -144,5 +147,6 @@ type Grouped struct {
 	Entrypoints []*route.Entrypoint          // sorted by ID
 	Candidates  []route.CandidateDiagnostics // sorted; only candidates with diagnostics
 	Rejected    []route.Rejected             // sorted by candidate id
+	Unrouted    []route.Unrouted             // sorted by candidate id
 	Claims      Claims
 }

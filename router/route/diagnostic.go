@@ -49,6 +49,16 @@ type CandidateDiagnostics struct {
 	Diagnostics []Diagnostic `json:"diagnostics"`
 }
 
+// Unrouted are hosts that somebody names for a route that does not come to be, and why:
+// requests for them get 404. Candidates of which a part is routed have some, too.
+type Unrouted struct {
+	// What names them: "container shop-web-1", "service web of container shop-web-1".
+	What  string
+	Hosts []HostPattern // the first ones, where there are many
+	// Code is that of the finding, "" where there is none; Hint says what to do.
+	Code, Reason, Hint string
+}
+
 // Rejected is a candidate that is not routed at all, and why.
 type Rejected struct {
 	CandidateID string `json:"candidate_id"`

@@ -53,6 +53,15 @@ func TestValidateComposeFiles(t *testing.T) {
 	if r := w.run("route", "resolve", "--offline", "-f", shop, "http://shop.localhost/"); r.code != 2 || !strings.Contains(r.out, "http_web") {
 		t.Errorf("resolve: exit %d\n%s", r.code, r.all())
 	}
+	routes := tempFile(t, "routes.yaml", "entrypoints:\n  - {name: db, protocol: Ftp, config: {hostnames: [blog.localhost]}}\n")
+	for file, want := range map[string]string{
+		blog:   "container blog-web-1 declares this host and is not routed: E001, add the label sozune.enable=true",
+		routes: `entry "db" of the file declares this host and is not routed: W012, write Http, Tcp or Udp`,
+	} {
+		if r := w.run("route", "resolve", "--offline", "-f", file, "http://blog.localhost/"); r.code != 1 || !strings.Contains(r.out, want) {
+			t.Errorf("resolve: exit %d\n%s", r.code, r.all())
+		}
+	}
 }
 
 // TestFilesThatCannotBeRead: what is said is about the file that was named, not about

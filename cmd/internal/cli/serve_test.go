@@ -316,6 +316,14 @@ func TestServeFromAnEngine(t *testing.T) {
 		return nil
 	})
 	s.check(2, "misconfigured_protection", "route", "resolve", "http://closed.localhost/")
+	fake.Run(enginetest.Container{Name: "lost", Networks: []string{"edge"}, Labels: map[string]string{"sozune.http.lost.host": "clos.localhost"}})
+	s.eventually("a container that is not enabled is named", func() error {
+		const want = "container lost declares this host and is not routed: E001, add the label sozune.enable=true"
+		if r := s.run("route", "resolve", "http://clos.localhost/"); r.code != 1 || strings.Index(r.out, want) > strings.Index(r.out, "did you mean") || !strings.Contains(r.out, want) {
+			return fmt.Errorf("exit %d\n%s", r.code, r.all())
+		}
+		return nil
+	})
 	add("new", "host=new.localhost")
 	s.eventually("a new container is there", func() error {
 		if r := s.run("explain", "new"); r.code != 0 {
