@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,21 @@ func asked(err error) error {
 		case http.StatusNotFound:
 			f.fix = "is this the admin listener of a router?"
 		}
+		if url, pasted := withoutDashboard(status.URL); pasted && !f.denied {
+			f.fix = "that is an address of the dashboard: leave the end away, --admin " + printable(url)
+		}
 		return f
 	}
 	return &failure{code: exitUnreachable, message: printable(err.Error())}
+}
+
+// withoutDashboard is the admin URL for that of a page of the dashboard, which people
+// paste from the browser.
+func withoutDashboard(url string) (admin string, pasted bool) {
+	const page = "/dashboard"
+	i := strings.LastIndex(url+"/", page+"/")
+	if i < 0 {
+		return url, false
+	}
+	return url[:i], true
 }

@@ -106,9 +106,9 @@ func (o *output) Write(p []byte) (int, error) {
 func run(ctx context.Context, args []string, s Streams) int {
 	p := &program{Streams: s}
 	root := p.root() //nolint:contextcheck // cobra hands the context over, see ExecuteContext
+	fitHelp(root, p.style(s.Out))
 	root.SetArgs(args)
 	root.SetIn(s.In)
-	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -158,11 +158,15 @@ func (p *program) complain(f *failure) {
 	if f.message == "" {
 		return // its cause was said
 	}
-	style := p.style(p.Err)
+	s := p.style(p.Err).line()
 	const indent = "       "
-	_, _ = fmt.Fprintf(p.Err, "%s %s\n", style.bad("error:"), strings.ReplaceAll(f.message, "\n", "\n"+indent))
+	first, rest, more := strings.Cut(f.message, "\n")
+	_, _ = fmt.Fprintln(p.Err, s.behind(s.bad("error:")+" ", len(indent), indent, first))
+	if more {
+		_, _ = fmt.Fprintln(p.Err, s.sentence(indent, rest))
+	}
 	if f.fix != "" {
-		_, _ = fmt.Fprintf(p.Err, "%s%s\n", indent, f.fix)
+		_, _ = fmt.Fprintln(p.Err, s.sentence(indent, f.fix))
 	}
 }
 
@@ -195,19 +199,9 @@ user read nothing (401, 403); route resolve, health and what is asked of backend
 	root.AddCommand(p.serveCommand(), p.routeCommand(), p.healthCommand(), p.explainCommand(), p.validateCommand(), p.eventsCommand(),
 		p.hashPasswordCommand(), p.healthcheckCommand(), p.demoCommand(), p.doctorCommand(), p.probeCommand(), p.versionCommand(), p.whoamiCommand())
 	root.AddCommand(p.orderCommands()...)
+	root.SetOut(p.Out) // completion keeps the one that it is made with
+	ownHelp(root)
 	return root
-}
-
-// knownCommand refuses what is no command, and says which one may be meant.
-func knownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	fix := "see " + cmd.CommandPath() + " --help"
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		fix = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return usage(fix, "there is no command %q of %s", args[0], cmd.CommandPath())
 }
 
 // lookup returns an environment variable, "" when it is not set.

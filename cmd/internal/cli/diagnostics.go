@@ -16,9 +16,9 @@ func (p *program) printDiagnostics(indent string, list []route.Diagnostic) {
 			line += "  " + label
 		}
 		p.say("%s", line)
-		_, _ = fmt.Fprint(p.Out, wrap(d.Message, indent+"    ", 110))
+		p.say("%s", s.sentence(indent+"    ", d.Message))
 		if d.Hint != "" {
-			_, _ = fmt.Fprint(p.Out, wrap("fix: "+d.Hint, indent+"    ", 110))
+			p.say("%s", s.sentence(indent+"    ", "fix: "+d.Hint))
 		}
 	}
 }

@@ -126,9 +126,13 @@ func (d *doctor) print() {
 		case verdictNote:
 			word = s.dim(word)
 		}
-		d.p.say("%s  %s: %s", word, s.bold(f.Check), f.Message)
+		wide := len(string(f.Verdict)) + len(f.Check) + 4
+		if f.Verdict == verdictOK {
+			wide += 2
+		}
+		d.p.say("%s", s.line().behind(word+"  "+s.bold(f.Check)+": ", wide, "      ", f.Message))
 		if f.Fix != "" {
-			d.p.say("      fix: %s", f.Fix)
+			d.p.say("%s", s.line().sentence("      ", "fix: "+f.Fix))
 		}
 	}
 	d.p.say("")

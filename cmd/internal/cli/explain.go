@@ -61,7 +61,7 @@ func (p *program) explainCode(code string) error {
 	for _, part := range []struct{ name, text string }{
 		{"Cause", e.Cause}, {"Effect", e.Effect}, {"Fix", e.Fix},
 	} {
-		p.say("\n%s\n%s", s.bold(part.name), strings.TrimRight(wrap(part.text, "  ", 100), "\n"))
+		p.say("\n%s\n%s", s.bold(part.name), s.sentence("  ", part.text))
 	}
 	if e.Example != "" {
 		p.say("\n%s", s.bold("Example"))

@@ -29,7 +29,8 @@ func (p *program) explainEntrypoint(ctx context.Context, id string) error {
 	if len(e.Health.History) > 0 {
 		p.say("\n%s", s.bold("Lately"))
 		for _, t := range e.Health.History {
-			p.say("  %s  %s -> %s  %s", time.UnixMilli(t.AtMS).Format(time.TimeOnly), t.From, s.state(t.To), t.Message+orderedBy(&t))
+			from := "  " + time.UnixMilli(t.AtMS).Format(time.TimeOnly) + "  " + t.From + " -> "
+			p.say("%s", s.behind(from+s.state(t.To)+"  ", len(from+t.To)+2, "            ", t.Message+orderedBy(&t)))
 		}
 	}
 	if len(e.Diagnostics) > 0 {

@@ -125,7 +125,7 @@ func (p *program) nothing(ctx context.Context, c *client.Client) error {
 		if !provider.Enabled {
 			continue
 		}
-		p.say("  %s: %s", provider.Name, providerLine(&provider, time.Now()))
+		p.say("%s", p.style(p.Out).sentence("  ", provider.Name+": "+providerLine(&provider, time.Now())))
 	}
 	return nil
 }
@@ -175,21 +175,21 @@ func (p *program) printHealth(list []api.Entrypoint, now time.Time) {
 		}
 		p.say("%s", line)
 		if e.Health.Explain != "" {
-			p.say("  %s", e.Health.Explain)
+			p.say("%s", s.sentence("  ", e.Health.Explain))
 		}
 		for _, note := range append(notes(e, now), lineNotes(e, now)...) {
-			p.say("  %s", s.warn(note))
+			p.say("%s", s.warn(s.sentence("  ", note)))
 		}
 		p.printBackends(e.BackendHealth, now)
 		for _, a := range absentOnce(e.Absent) {
-			line := fmt.Sprintf("  %s: no backend now (%s)", a.Name, a.Reason)
+			line := fmt.Sprintf("%s: no backend now (%s)", a.Name, a.Reason)
 			if a.Detail != nil {
 				line += ", " + *a.Detail
 			}
 			if a.Until != nil {
 				line += ", for another " + left(now, *a.Until)
 			}
-			p.say("%s", s.dim(line))
+			p.say("%s", s.dim(s.sentence("  ", line)))
 		}
 	}
 }

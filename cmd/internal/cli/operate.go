@@ -85,11 +85,26 @@ func (p *program) orderCommand(action route.OrderAction, short, long string) *co
 		f.StringVar(&o.For, "for", "", "`DURATION` such as 30m after which it ends by itself")
 		f.BoolVar(&o.Force, "force", false, "carry it out even if nothing is left to serve")
 	}
-	if action != route.OrderEject && action != route.OrderUneject {
+	if hasAll(action) {
 		f.BoolVar(&o.all, "all", false, "every backend of the entrypoint, later ones included")
 	}
 	p.asking(cmd)
 	return cmd
+}
+
+// hasAll reports whether an order can be about every backend: ejections are of one.
+func hasAll(action route.OrderAction) bool {
+	return action != route.OrderEject && action != route.OrderUneject
+}
+
+func (o *ordering) every(action route.OrderAction) everyBackend {
+	switch {
+	case o.all:
+		return asksEvery
+	case hasAll(action):
+		return mayAskEvery
+	}
+	return oneOnly
 }
 
 // order gives an order and says what became of it.
@@ -106,7 +121,7 @@ func (p *program) order(ctx context.Context, action route.OrderAction, o *orderi
 	if err != nil {
 		return orderNotRead(err)
 	}
-	b, err := chooseBackend(e, name, o.all)
+	b, err := chooseBackend(e, name, o.every(action))
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func TestOrderOfOneWhoIsNotLetIn(t *testing.T) {
 func TestAddressesAreSaidOnce(t *testing.T) {
 	list := []api.BackendHealth{{ID: "127.0.0.1:24101", Address: "127.0.0.1:24101"}, {ID: "127.0.0.1:24103", Address: "127.0.0.1:24103"}}
 	e := &api.Entrypoint{ID: "http_fast", BackendHealth: list}
-	if _, err := chooseBackend(e, "127.0.0.1:24102", false); err == nil || !strings.Contains(err.Error(), "did you mean 127.0.0.1:24101, 127.0.0.1:24103?") {
+	if _, err := chooseBackend(e, "127.0.0.1:24102", oneOnly); err == nil || !strings.Contains(err.Error(), "did you mean 127.0.0.1:24101, 127.0.0.1:24103?") {
 		t.Errorf("%v", err)
 	}
 	var out buffer

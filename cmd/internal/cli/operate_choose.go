@@ -6,23 +6,32 @@ import (
 	"fairlead/api"
 )
 
+// everyBackend says whether a command can be about every backend of an entrypoint (--all).
+type everyBackend int
+
+const (
+	oneOnly     everyBackend = iota // it has no --all
+	mayAskEvery                     // it has --all, which is not given
+	asksEvery
+)
+
 // chooseBackend finds the one that a word means: an id or its beginning, a name, a
 // container, an address.
-func chooseBackend(e *api.Entrypoint, name string, whichever bool) (*api.BackendHealth, error) {
+func chooseBackend(e *api.Entrypoint, name string, all everyBackend) (*api.BackendHealth, error) {
 	list := e.BackendHealth
 	if len(list) == 0 {
 		return nil, usage("fairlead health "+printable(e.ID)+" says why", "entrypoint %s has no backend now", printable(e.ID))
 	}
-	if whichever || name == "" && len(list) == 1 {
+	if all == asksEvery || name == "" && len(list) == 1 {
 		return &list[0], nil
 	}
 	const most = 8
-	var same, begin, near, all []string
+	var same, begin, near, words []string
 	var found *api.BackendHealth
 	for i := range list {
 		b := &list[i]
 		word := backendWord(b)
-		all = append(all, word)
+		words = append(words, word)
 		switch {
 		case name == "":
 		case b.ID == name: // ids are unique, names may not be
@@ -45,7 +54,11 @@ func chooseBackend(e *api.Entrypoint, name string, whichever bool) (*api.Backend
 	names := func(list []string) string { return printable(strings.Join(list[:min(len(list), most)], ", ")) }
 	switch {
 	case name == "":
-		return nil, usage("name one, or say --all: "+names(all), "entrypoint %s has %d backends", printable(e.ID), len(list))
+		one := "name one"
+		if all == mayAskEvery {
+			one += ", or say --all"
+		}
+		return nil, usage(one+": "+names(words), "entrypoint %s has %d backends", printable(e.ID), len(list))
 	case len(hits) == 1:
 		return found, nil
 	case len(hits) > 1:
@@ -53,7 +66,7 @@ func chooseBackend(e *api.Entrypoint, name string, whichever bool) (*api.Backend
 	case len(near) > 0:
 		return nil, usage("did you mean "+names(near)+"?", "entrypoint %s has no backend %s", printable(e.ID), printable(name))
 	}
-	return nil, usage("its backends are "+names(all), "entrypoint %s has no backend %s", printable(e.ID), printable(name))
+	return nil, usage("its backends are "+names(words), "entrypoint %s has no backend %s", printable(e.ID), printable(name))
 }
 
 // backendWord names a backend with its id, once when they are the same.

@@ -20,11 +20,11 @@ func TestChooseBackendByTheStrongerWord(t *testing.T) {
 		{ID: "aaaa00000003", Address: "10.0.0.3:80", Container: &api.Container{ID: "cccc", Name: "other"}},
 	}
 	for word, want := range map[string]string{"bbbb00000002": "bbbb00000002", "aaaa": "bbbb00000002", "cccc": "aaaa00000003", "bbbb0": "bbbb00000002"} {
-		if b, err := chooseBackend(&api.Entrypoint{ID: "http_a", BackendHealth: list}, word, false); err != nil || b.ID != want {
+		if b, err := chooseBackend(&api.Entrypoint{ID: "http_a", BackendHealth: list}, word, oneOnly); err != nil || b.ID != want {
 			t.Errorf("%s: %v %v, want %s", word, b, err, want)
 		}
 	}
-	if b, err := chooseBackend(&api.Entrypoint{ID: "http_a", BackendHealth: list}, "bbb", false); err == nil {
+	if b, err := chooseBackend(&api.Entrypoint{ID: "http_a", BackendHealth: list}, "bbb", oneOnly); err == nil {
 		t.Errorf("three letters: %s", b.ID)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"strings"
 	"time"
 
 	"fairlead/api"
@@ -21,14 +20,14 @@ func (p *program) printOrdered(e *api.Entrypoint, b *api.BackendHealth, was *api
 		id = b.ID + "  "
 	}
 	p.say("%s  %s%s", s.bold(e.ID+" "+name), id, change)
-	p.say("%s", strings.TrimRight(wrap(b.Explain, "  ", 110), "\n"))
+	p.say("%s", s.sentence("  ", b.Explain))
 	if was != nil {
 		if text := replacedText(&was.Admin, &b.Admin); text != "" {
-			p.say("%s", strings.TrimRight(wrap(text, "  ", 110), "\n"))
+			p.say("%s", s.sentence("  ", text))
 		}
 	}
 	if b.Admin.State != string(route.AdminReady) {
-		p.say("%s", strings.TrimRight(wrap(stopText(e, b, time.Now()), "  ", 110), "\n"))
+		p.say("%s", s.sentence("  ", stopText(e, b, time.Now())))
 	}
 }
 

@@ -24,7 +24,7 @@ func (p *program) probeNow(ctx context.Context, id, name string) error {
 	if err != nil {
 		return orderNotRead(err)
 	}
-	b, err := chooseBackend(e, name, false)
+	b, err := chooseBackend(e, name, oneOnly)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (p *program) printSeen(title string, v *api.Probe) {
 	if v.Result.Kind != nil {
 		message = cmp.Or(message, *v.Result.Kind) + " [" + *v.Result.Kind + "]"
 	}
-	p.say("  %s in %s ms", message, number(v.Result.DurationMS))
+	p.say("%s", s.sentence("  ", message+" in "+number(v.Result.DurationMS)+" ms"))
 	if v.Request != nil {
 		p.say("  > %s  %s", v.Request.Line, s.dim(strings.Join(v.Request.HeaderNames, ", ")))
 	}
@@ -73,7 +73,7 @@ func (p *program) printSeen(title string, v *api.Probe) {
 		p.say("  certificate of %s until %s", strings.Join(v.Certificate.Names, ", "), time.Unix(v.Certificate.NotAfter, 0).UTC().Format(time.DateOnly))
 	}
 	if v.Hint != nil {
-		p.say("  Hint: %s", *v.Hint)
+		p.say("%s", s.sentence("  ", "Hint: "+*v.Hint))
 	}
 	if !v.Counted {
 		p.say("%s", s.dim("  A dry run: nothing has changed. --apply applies the result."))

@@ -155,15 +155,31 @@ func TestChooseBackend(t *testing.T) {
 		"aaaa0000000": "name one by its id: shop-web-1 (aaaa00000001), shop-web-2 (aaaa00000002)", "web": "name one by its id: web (10.0.0.3:80), web (10.0.0.4:80)",
 		"shop-wbe-1": "did you mean shop-web-1 (aaaa00000001)?", "zzz": "its backends are", "": "name one, or say --all",
 	} {
-		b, err := chooseBackend(&api.Entrypoint{ID: "http_a", BackendHealth: list}, word, false)
+		b, err := chooseBackend(&api.Entrypoint{ID: "http_a", BackendHealth: list}, word, mayAskEvery)
 		if err == nil && b.ID != want || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v %v, want %s", word, b, err, want)
 		}
 	}
-	if b, err := chooseBackend(&api.Entrypoint{BackendHealth: slices.Clone(list[:1])}, "", false); err != nil || b.ID != "aaaa00000001" {
+	if b, err := chooseBackend(&api.Entrypoint{BackendHealth: slices.Clone(list[:1])}, "", oneOnly); err != nil || b.ID != "aaaa00000001" {
 		t.Errorf("the only one: %v %v", b, err)
 	}
-	if _, err := chooseBackend(&api.Entrypoint{ID: "http_a"}, "x", true); err == nil {
+	if _, err := chooseBackend(&api.Entrypoint{ID: "http_a"}, "x", asksEvery); err == nil {
 		t.Error("one of none")
+	}
+}
+
+// TestOneOfSeveralIsAskedForByWhatTheCommandHas: --all is proposed by those alone that
+// have it.
+func TestOneOfSeveralIsAskedForByWhatTheCommandHas(t *testing.T) {
+	w := liveWorld(t, view(t, someVerdicts()))
+	for _, name := range []string{"drain", "maintenance", "ready", "eject", "uneject"} {
+		cmd, _, err := Tree().Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := w.run(name, "http_api")
+		if has := cmd.Flags().Lookup("all") != nil; r.code != 3 || !strings.Contains(r.err, "name one") || strings.Contains(r.err, "--all") != has {
+			t.Errorf("%s (--all: %t): exit %d\n%s", name, has, r.code, r.err)
+		}
 	}
 }

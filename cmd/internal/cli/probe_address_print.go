@@ -17,16 +17,17 @@ func (p *program) printProbe(v api.Probe, now time.Time) {
 	p.printPhases(&v, s)
 	p.printCertificate(v.Certificate, s, now)
 	p.printExchange(&v, s)
-	verdict := s.good("passed")
+	verdict, word := s.good("passed"), "passed"
 	if !v.Result.OK {
-		verdict = s.bad("failed")
+		verdict, word = s.bad("failed"), "failed"
 		if v.Result.Kind != nil {
-			verdict += " (" + *v.Result.Kind + ")"
+			verdict, word = verdict+" ("+*v.Result.Kind+")", word+" ("+*v.Result.Kind+")"
 		}
 	}
-	p.say("%s in %s: %s", verdict, ms(v.Result.DurationMS), v.Result.Message)
+	took := " in " + ms(v.Result.DurationMS) + ": "
+	p.say("%s", s.behind(verdict+took, len(word+took), "  ", v.Result.Message))
 	if v.Hint != nil {
-		_, _ = fmt.Fprint(p.Out, wrap("Hint: "+*v.Hint, "  ", 100))
+		p.say("%s", s.sentence("  ", "Hint: "+*v.Hint))
 	}
 }
 

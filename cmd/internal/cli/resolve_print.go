@@ -59,9 +59,9 @@ func (p *program) printVerdict(r *resolved) {
 		}
 	}
 	p.say("\n%s", word)
-	_, _ = fmt.Fprint(p.Out, wrap(r.Explain, "  ", 110))
+	p.say("%s", s.sentence("  ", r.Explain))
 	if why := p.unverified(r); why != "" {
-		_, _ = fmt.Fprint(p.Out, wrap(why, "  ", 110))
+		p.say("%s", s.sentence("  ", why))
 	}
 }
 
@@ -146,14 +146,15 @@ func (p *program) printRotation(r *resolved) {
 }
 
 func (p *program) printUpstream(r *resolved) {
+	s := p.style(p.Out)
 	if r.Upstream != nil {
 		p.heading("Upstream")
 		p.say("  %s", r.Upstream.URL)
 		if len(r.Upstream.HeadersSet) > 0 {
-			_, _ = fmt.Fprint(p.Out, wrap("headers set: "+strings.Join(r.Upstream.HeadersSet, ", "), "  ", 110))
+			p.say("%s", s.sentence("  ", "headers set: "+strings.Join(r.Upstream.HeadersSet, ", ")))
 		}
 		if len(r.Upstream.HeadersRemoved) > 0 {
-			_, _ = fmt.Fprint(p.Out, wrap("headers removed: "+strings.Join(r.Upstream.HeadersRemoved, ", "), "  ", 110))
+			p.say("%s", s.sentence("  ", "headers removed: "+strings.Join(r.Upstream.HeadersRemoved, ", ")))
 		}
 	}
 	if len(r.Filters) > 0 {
@@ -201,6 +202,6 @@ func (p *program) printSuggestions(r *resolved) {
 	}
 	p.heading("Try")
 	for _, text := range r.Suggestions {
-		p.say("  %s", text)
+		p.say("%s", p.style(p.Out).sentence("  ", text))
 	}
 }

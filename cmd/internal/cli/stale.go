@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -54,10 +53,10 @@ func staleOf(v *api.Provider) (stale, bool) {
 func (p *program) printStale(list []stale, now time.Time) {
 	s := p.style(p.Out)
 	for _, v := range cleaned(slices.Clone(list)) {
-		p.say("%s", s.warn(v.banner(now)))
+		p.say("%s", s.warn(s.sentence("", v.banner(now))))
 		for _, text := range []*string{v.LastError, v.Hint} {
 			if text != nil {
-				_, _ = fmt.Fprint(p.Out, wrap(*text, "  ", 110))
+				p.say("%s", s.sentence("  ", *text))
 			}
 		}
 	}

@@ -2,17 +2,72 @@ package cli
 
 import (
 	"io"
+	"math"
+	"os"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 
 	"fairlead/router/route"
 )
 
-// style colours words when the output is a terminal and nobody objects.
-type style struct{ colour bool }
+// style colours words when the output is a terminal and nobody objects, and breaks
+// sentences where its lines end.
+type style struct {
+	colour bool
+	width  int  // of a line
+	fits   bool // the width is a terminal's
+}
+
+// Widths of lines: where there is no terminal, and the least that sentences are broken to.
+const (
+	usualWidth = 110
+	leastWidth = 40
+)
 
 func (p *program) style(w io.Writer) style {
-	return style{colour: p.lookup("NO_COLOR") == "" && p.lookup("TERM") != "dumb" && terminal(w)}
+	s := style{colour: p.lookup("NO_COLOR") == "" && p.lookup("TERM") != "dumb" && terminal(w), width: usualWidth}
+	if width := terminalWidth(w); width > 0 {
+		s.width, s.fits = max(width, leastWidth), true
+	}
+	return s
+}
+
+// terminalWidth is the width of a terminal's lines, 0 for anything else.
+func terminalWidth(w io.Writer) int {
+	if o, ok := w.(*output); ok {
+		w = o.w
+	}
+	file, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// line is style for texts that stay on one line where no terminal breaks it: others
+// search them.
+func (s style) line() style {
+	if !s.fits {
+		s.width = math.MaxInt
+	}
+	return s
+}
+
+// sentence breaks a text into lines with an indent, without the last newline.
+func (s style) sentence(indent, text string) string {
+	return strings.TrimRight(wrap(text, indent, s.width), "\n")
+}
+
+// behind is sentence for a text that stands behind a head, which is as wide as given;
+// the lines below begin with the indent.
+func (s style) behind(head string, wide int, indent, text string) string {
+	return head + strings.TrimRight(wrapFrom(wide, text, indent, s.width), "\n")
 }
 
 func (s style) paint(code, text string) string {
@@ -83,7 +138,7 @@ func (t *table) write(w io.Writer, indent string, s style) {
 	for i, row := range t.rows {
 		t.line(w, indent, columns, row, paint)
 		for _, note := range t.notes[i] {
-			_, _ = io.WriteString(w, wrap(note, indent+"    ", 110))
+			_, _ = io.WriteString(w, wrap(note, indent+"    ", s.width))
 		}
 	}
 }
@@ -123,15 +178,29 @@ func (t *table) line(w io.Writer, indent string, columns []column, cells []strin
 }
 
 // wrap breaks text into lines of at most width runes with an indent before each.
-func wrap(text, indent string, width int) string {
+func wrap(text, indent string, width int) string { return wrapFrom(0, text, indent, width) }
+
+// wrapFrom is wrap for a text whose first line has something before it already, as wide
+// as given; 0 is nothing.
+func wrapFrom(taken int, text, indent string, width int) string {
 	var b strings.Builder
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		n := 0
+		if utf8.RuneCountInString(paragraph)+max(taken, len(indent)) <= width { // as it is, with its own spaces
+			if taken == 0 && paragraph != "" {
+				b.WriteString(indent)
+			}
+			b.WriteString(paragraph + "\n")
+			taken = 0
+			continue
+		}
+		n := max(taken-len(indent), 0)
 		for i, word := range strings.Fields(paragraph) {
 			length := utf8.RuneCountInString(word)
 			switch {
-			case i == 0:
+			case i == 0 && taken == 0:
 				b.WriteString(indent)
+			case i == 0:
+				taken = 0
 			case n+1+length > width-len(indent):
 				b.WriteString("\n" + indent)
 				n = 0

@@ -10,7 +10,5 @@ import (
 // docs. They are not meant to be run.
 func Tree() *cobra.Command {
 	var nowhere bytes.Buffer
-	root := (&program{Streams: Streams{In: &nowhere, Out: &nowhere, Err: &nowhere}}).root()
-	root.InitDefaultCompletionCmd() // cobra adds it when it runs
-	return root
+	return (&program{Streams: Streams{In: &nowhere, Out: &nowhere, Err: &nowhere}}).root()
 }
