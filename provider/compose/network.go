@@ -81,13 +81,12 @@ func (s *service) site(all []service) *service {
 	return nil
 }
 
-// reach judges whether the router would reach the service's containers, and says whether
-// they are on the host's network.
-func (s *service) reach(prefix, network string, all []service) (e label.Endpoint, hostMode bool) {
-	at := s.site(all)
-	if at == nil {
+// reach judges whether the router would reach the service's containers. at is the service
+// on whose network they are, or the service itself.
+func (s *service) reach(prefix, network string, all []service) (e label.Endpoint, at *service) {
+	if at = s.site(all); at == nil {
 		e.Host = s.mode[strings.IndexByte(s.mode, ':')+1:]
-		return e, false
+		return e, s
 	}
 	refuse := func(code, hint, format string, args ...any) {
 		e.Host = ""
@@ -101,9 +100,9 @@ func (s *service) reach(prefix, network string, all []service) (e label.Endpoint
 	switch at.mode {
 	case "none":
 		refuse("E107", "attach it to a network", "%s has network_mode none: there is no address", who)
-		return e, false
+		return e, at
 	case "host":
-		return e, true
+		return e, at
 	}
 	wanted := at.networks
 	if network != "" {
@@ -119,7 +118,7 @@ func (s *service) reach(prefix, network string, all []service) (e label.Endpoint
 	if routers, shared := routerNetworks(all, wanted); len(routers) > 0 && !shared {
 		refuse("E105", "attach both to one network", "no network is shared: %s is on %s, the router on %s", who, wordList(wanted), wordList(routers))
 	}
-	return e, false
+	return e, at
 }
 
 // attached finds a network of the service by its real name, or by the file's.

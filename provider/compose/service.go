@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,8 @@ type service struct {
 	mode      string   // network_mode
 	networks  []string // real names, sorted
 	ports     []string // "8080/tcp": what the file itself says of the image's ports
-	router    bool     // the router itself
+	published []docker.Published
+	router    bool // the router itself
 }
 
 func keysOf[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
@@ -41,7 +43,7 @@ func services(p *types.Project) []service {
 		c := p.Services[name]
 		s := service{
 			project: p.Name, name: name, container: c.ContainerName, image: c.Image, labels: labelsOf(&c), mode: c.NetworkMode,
-			replicas: max(c.GetScale(), 0), networks: networksOf(&c, p), ports: portsOf(&c), router: isRouter(&c),
+			replicas: max(c.GetScale(), 0), networks: networksOf(&c, p), ports: portsOf(&c), published: publishedOf(&c), router: isRouter(&c),
 		}
 		if c.Deploy != nil {
 			s.deployed = c.Deploy.Labels
@@ -74,6 +76,24 @@ func portsOf(c *types.ServiceConfig) []string {
 		ports = append(ports, port)
 	}
 	return ports
+}
+
+// publishedOf lists what the host would offer. The port of a range, for one port of the
+// container, is chosen when the container starts: each of them may be it.
+func publishedOf(c *types.ServiceConfig) []docker.Published {
+	var list []docker.Published
+	for _, port := range c.Ports {
+		first, last, _ := strings.Cut(port.Published, "-")
+		from, err := strconv.ParseUint(first, 10, 16)
+		to, bad := strconv.ParseUint(cmp.Or(last, first), 10, 16)
+		if err != nil || bad != nil || to-from > 256 || port.Target > math.MaxUint16 { // none, or not a range
+			continue
+		}
+		for host := from; host <= to; host++ {
+			list = append(list, docker.Published{Host: uint16(host), Container: uint16(port.Target), Protocol: cmp.Or(port.Protocol, "tcp")})
+		}
+	}
+	return list
 }
 
 // snapshot judges all services together, as the Docker provider judges containers.
@@ -163,12 +183,15 @@ func (r *Reader) misplaced(s *service) (route.Diagnostic, bool) {
 func (r *Reader) endpoints(s *service, parsed *label.Parsed, all []service) []label.Endpoint {
 	list := make([]label.Endpoint, len(parsed.Declarations))
 	for i, d := range parsed.Declarations {
-		e, hostMode := s.reach(r.cfg.Label.Prefix, parsed.Network, all)
+		e, at := s.reach(r.cfg.Label.Prefix, parsed.Network, all)
 		if e.Host != "" {
 			name := r.cfg.Label.Prefix + "." + string(d.Protocol) + "." + d.Service + ".port"
-			port, diagnostic := docker.ChoosePort(d.Protocol, name, d.Backend.Port, hostMode, s.ports)
+			port, diagnostic := docker.ChoosePort(d.Protocol, name, d.Backend.Port, at.mode == "host", s.ports)
 			if e.Port = port; port == 0 {
 				e.Host = ""
+			}
+			if diagnostic == nil && at.mode != "host" {
+				diagnostic = docker.HostPort(d.Protocol, name, d.Backend.Port, slices.Concat(s.ports, at.ports), at.published)
 			}
 			if diagnostic != nil {
 				e.Diagnostics = append(e.Diagnostics, s.unknowable(*diagnostic))

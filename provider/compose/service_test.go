@@ -42,3 +42,41 @@ func TestContainerName(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestPortLabelThatNamesAPortOfTheHost is told, of a range too, and for the ports of a service
+// whose network it shares; not where the container has that port as well.
+func TestPortLabelThatNamesAPortOfTheHost(t *testing.T) {
+	for _, tt := range []struct {
+		ports string
+		want  bool
+	}{
+		{`ports: ["8081:3000"]`, true},
+		{`ports: ["127.0.0.1:8081:3000"]`, true},
+		{`ports: ["8080-8090:3000"]`, true},
+		{`ports: ["8080-8082:3000-3002"]`, true},
+		{`ports: [{target: 3000, published: "8081"}]`, true},
+		{`ports: ["8081:3000", "9000:8081"]`, false},
+		{`ports: ["8081:3000"], expose: ["8081"]`, false},
+		{`ports: ["8081:8081"]`, false},
+		{`ports: ["8081:3000/udp"]`, false},
+		{`ports: ["3000"]`, false},
+		{`expose: ["3000"]`, false},
+	} {
+		for _, services := range []string{
+			"web: {image: x, " + tt.ports + ", LABELS}",
+			"vpn: {image: x, " + tt.ports + "}\n  web: {image: x, network_mode: 'service:vpn', LABELS}",
+		} {
+			s := judge(t, nil, map[string]string{"compose.yaml": "services:\n  " +
+				strings.Replace(services, "LABELS", strings.Replace(routedLabels, `"80"`, `"8081"`, 1), 1) + "\n"})
+			if got := codesOf(s); got == "W136" != tt.want || got != "" && got != "W136" {
+				t.Errorf("%s: found %q", services, got)
+			}
+			if tt.want && !strings.Contains(fmt.Sprint(s.Candidates), "8081 is the port on the host; the container's is 300") {
+				t.Errorf("%s: %v", services, s.Candidates)
+			}
+			if b := s.Entrypoints[0].Backends; len(b) != 1 || b[0].Port != 8081 {
+				t.Errorf("%s: the label does not count: %+v", services, b)
+			}
+		}
+	}
+}

@@ -31,6 +31,9 @@ type spot struct {
 	// waiting is set when the engine has given no address yet: ask again.
 	waiting     bool
 	diagnostics []route.Diagnostic
+	// exposed and published are those of the container whose network it is.
+	exposed   []string
+	published []Published
 	// choice says where the address comes from.
 	choice choice
 }
@@ -54,7 +57,9 @@ func (s site) place(c inspected, project, wanted string, before choice) spot {
 	for range maxFollow {
 		target, follows := strings.CutPrefix(c.NetworkMode, "container:")
 		if !follows {
-			return s.placeOwn(c, project, wanted, before)
+			sp := s.placeOwn(c, project, wanted, before)
+			sp.exposed, sp.published = c.Exposed, c.Published
+			return sp
 		}
 		next, found := s.lookup(target)
 		if !found {

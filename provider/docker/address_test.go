@@ -233,3 +233,35 @@ func TestStopSignals(t *testing.T) {
 		}
 	}
 }
+
+// TestAPortOfTheHostIsNoPortOfTheContainer: the label counts, and W136 says what it names.
+func TestAPortOfTheHostIsNoPortOfTheContainer(t *testing.T) {
+	const tcp, udp = "tcp", "udp"
+	for name, c := range map[string]struct {
+		protocol  route.Protocol
+		labelled  uint16
+		exposed   string
+		published []Published
+		says      string // "" for nothing
+	}{
+		"the host's":                        {labelled: 8081, exposed: "3000/tcp", published: []Published{{8081, 3000, tcp}}, says: "8081 is the port on the host; the container's is 3000"},
+		"of two":                            {labelled: 8081, published: []Published{{8081, 3001, tcp}, {8081, 3000, tcp}, {8081, 3000, tcp}}, says: "the container's is 3000, 3001"},
+		"the container's":                   {labelled: 3000, exposed: "3000/tcp", published: []Published{{8081, 3000, tcp}}},
+		"both":                              {labelled: 8081, exposed: "3000/tcp 8081/tcp", published: []Published{{8081, 3000, tcp}, {9000, 8081, tcp}}},
+		"both, in a range":                  {labelled: 8081, exposed: "8080-8090/tcp", published: []Published{{8081, 3000, tcp}}},
+		"the same":                          {labelled: 8081, published: []Published{{8081, 8081, tcp}}},
+		"no label":                          {exposed: "3000/tcp", published: []Published{{8081, 3000, tcp}}},
+		"nothing published":                 {labelled: 8081, exposed: "3000/tcp"},
+		"another protocol":                  {labelled: 8081, exposed: "3000/udp", published: []Published{{8081, 3000, udp}}},
+		"udp":                               {protocol: route.UDP, labelled: 8081, published: []Published{{8081, 3000, udp}}, says: "3000"},
+		"exposed of another protocol alone": {labelled: 8081, exposed: "8081/udp", published: []Published{{8081, 3000, tcp}}, says: "3000"},
+	} {
+		if c.protocol == "" {
+			c.protocol = route.HTTP
+		}
+		d := HostPort(c.protocol, "sozune.http.web.port", c.labelled, strings.Fields(c.exposed), c.published)
+		if (d != nil) != (c.says != "") || d != nil && (d.Code != "W136" || d.Label != "sozune.http.web.port" || !strings.Contains(d.Message, c.says)) {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}

@@ -79,6 +79,8 @@ type inspected struct {
 	// Exposed lists the ports of the image's configuration and the published ones,
 	// as "80/tcp", sorted and without duplicates.
 	Exposed []string
+	// Published lists what the host offers, sorted and without duplicates.
+	Published []Published
 }
 
 // attachment is a container's endpoint on one network. Addresses are empty while

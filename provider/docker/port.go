@@ -30,7 +30,7 @@ func ChoosePort(protocol route.Protocol, label string, labelled uint16, hostMode
 		return 0, portDiagnostic("E106", label, "set "+label+" to the port that the app listens on",
 			"a container with network_mode host needs a port label: nothing says which of the host's ports is its own")
 	}
-	ports := tcpPorts(exposed)
+	ports := portsOf(exposed, "tcp")
 	switch {
 	case len(ports) == 0:
 		port := uint16(webPort)
@@ -52,6 +52,38 @@ func ChoosePort(protocol route.Protocol, label string, labelled uint16, hostMode
 		"the port is ambiguous: EXPOSE and the published ports name %s, and neither 80 nor 8080 is among them", portList(ports))
 }
 
+// Published is a port of a container that its host offers as another one.
+type Published struct {
+	Host, Container uint16
+	Protocol        string // tcp, udp
+}
+
+// HostPort finds a port label that names a port on the host (W136): requests go to the
+// container itself, which listens on its own. It is nil for a port that the container has
+// as well.
+func HostPort(protocol route.Protocol, label string, labelled uint16, exposed []string, published []Published) *route.Diagnostic {
+	if labelled == 0 || len(published) == 0 {
+		return nil
+	}
+	transport := "tcp"
+	if protocol == route.UDP {
+		transport = "udp"
+	}
+	var inside []uint16
+	for _, p := range published {
+		if p.Host == labelled && strings.EqualFold(p.Protocol, transport) {
+			inside = append(inside, p.Container)
+		}
+	}
+	if len(inside) == 0 || slices.Contains(inside, labelled) || slices.Contains(portsOf(exposed, transport), labelled) {
+		return nil
+	}
+	slices.Sort(inside)
+	text := portList(slices.Compact(inside))
+	return portDiagnostic("W136", label, "set "+label+" to "+text+", unless the app does listen on "+fmt.Sprint(labelled),
+		"%d is the port on the host; the container's is %s", labelled, text)
+}
+
 func portDiagnostic(code, label, hint, format string, args ...any) *route.Diagnostic {
 	d := route.Diagnose(code, hint, format, args...)
 	d.Label = label
@@ -61,13 +93,13 @@ func portDiagnostic(code, label, hint, format string, args ...any) *route.Diagno
 // maxPortRange bounds how many ports of one exposed range are looked at.
 const maxPortRange = 256
 
-// tcpPorts returns the TCP ports in the engine's notation ("80/tcp"), sorted and
+// portsOf returns the ports of a protocol in the engine's notation ("80/tcp"), sorted and
 // without duplicates. What cannot be parsed is left out.
-func tcpPorts(exposed []string) []uint16 {
+func portsOf(exposed []string, protocol string) []uint16 {
 	var ports []uint16
 	for _, text := range exposed {
 		proto, number := nat.SplitProtoPort(text)
-		if !strings.EqualFold(proto, "tcp") {
+		if !strings.EqualFold(proto, protocol) {
 			continue
 		}
 		first, last, err := nat.ParsePortRangeToInt(number)

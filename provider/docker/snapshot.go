@@ -177,6 +177,9 @@ func (s *state) endpoints(r *record) (endpoints []label.Endpoint, waiting bool) 
 			if e.Port = port; port == 0 {
 				e.Host = ""
 			}
+			if diagnostic == nil && !place.hostMode {
+				diagnostic = HostPort(d.Protocol, name, d.Backend.Port, slices.Concat(r.info.Exposed, place.exposed), place.published)
+			}
 			if diagnostic != nil {
 				e.Diagnostics = append(e.Diagnostics, *diagnostic)
 			}

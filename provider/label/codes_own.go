@@ -41,6 +41,9 @@ var ownWarningCodes = []Explanation{
 	explain("W135", "One project name twice", "Two compose files that were named as two projects have one project name: that of their directory, of `name:`, or of COMPOSE_PROJECT_NAME.",
 		"Compose takes them for one project: where both have a service of one name, `up` of one replaces the container of the other.",
 		"Give each a name of its own at its top; name a file and its overrides with -f.", "shop/docker/compose.yaml and blog/docker/compose.yaml -> name: shop and name: blog"),
+	explain("W136", "Port of the host", "The port label names a port that the host publishes, and that is another one in the container.",
+		"The label counts: requests go to that port of the container, where most likely nothing listens.", "Name the container's port.",
+		"ports: [\"8081:3000\"] and sozune.http.web.port=8081 -> sozune.http.web.port=3000"),
 }
 
 // infoCodes are facts worth knowing.

@@ -21,7 +21,7 @@ const reference = `
 	I001 I002 I103 I104 I105 I106 I107 I108 I109`
 
 // beyond are codes that belong to no label: the reference does not list them.
-const beyond = "E114 I110 I111 I112 W131 W132 W133 W134 W135"
+const beyond = "E114 I110 I111 I112 W131 W132 W133 W134 W135 W136"
 
 var codePattern = regexp.MustCompile(`"[EWI]\d{3}"`)
 
