@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -62,6 +63,8 @@ type Log struct {
 	lines  zerolog.Logger
 	out    output
 	reopen chan struct{}
+	// complained is when each kind of fault was told last; it belongs to the writer.
+	complained map[complaint]time.Time
 
 	wake, hurry      chan struct{}
 	written, dropped atomic.Uint64
@@ -90,7 +93,8 @@ func (l *Log) Open() error { return l.out.open() }
 // Stats returns the counters.
 func (l *Log) Stats() Stats { return Stats{Lines: l.written.Load(), Dropped: l.dropped.Load()} }
 
-// Reopen opens the file anew, for who has moved it away. It does not wait.
+// Reopen opens the file anew, for who has moved it away. It does not wait: the log tells
+// what came of it.
 func (l *Log) Reopen() { signal(l.reopen) }
 
 // Log notes a request that is over. It never blocks and keeps nothing of the exchange.
@@ -136,9 +140,7 @@ func (l *Log) write(ctx context.Context) {
 			return
 		case <-l.reopen:
 			l.flush()
-			if err := l.out.open(); err != nil {
-				l.complain(err, "the access log cannot be opened anew; it goes on in the old file")
-			}
+			l.openAnew()
 			continue
 		case <-l.wake:
 		}
@@ -152,6 +154,32 @@ func (l *Log) write(ctx context.Context) {
 	}
 }
 
+// openAnew answers a wish to open the file anew; who asked hears what came of it, however
+// often.
+func (l *Log) openAnew() {
+	if l.cfg.Path == "" {
+		return
+	}
+	if err := l.out.open(); err != nil {
+		l.cfg.Log.Warn().AnErr(route.FieldCause, err).Str("file", l.cfg.Path).
+			Msg("the access log cannot be opened anew; it goes on in the old file")
+		return
+	}
+	l.cfg.Log.Info().Str("file", l.cfg.Path).Msg("the access log was opened anew")
+}
+
+// revive begins another file where somebody has deleted the one that lines went to.
+func (l *Log) revive() {
+	if !l.out.deleted() {
+		return
+	}
+	if err := l.out.open(); err != nil {
+		l.complain(err, "the access log was deleted and cannot be begun again; its lines are nowhere")
+		return
+	}
+	l.complain(nil, "the access log was deleted; another file was begun")
+}
+
 // flush writes the lines that wait.
 func (l *Log) flush() {
 	l.mu.Lock()
@@ -159,6 +187,7 @@ func (l *Log) flush() {
 	l.pending, l.count = l.spare[:0], 0
 	l.mu.Unlock()
 	if len(block) > 0 {
+		l.revive()
 		lost, err := l.out.write(block)
 		lost = min(lost, count)
 		l.written.Add(count - lost)
@@ -178,12 +207,24 @@ func (l *Log) flush() {
 	l.mu.Unlock()
 }
 
-// complain warns of a fault, at most once a minute.
+// complaint is a kind of fault.
+type complaint struct {
+	what  string
+	cause syscall.Errno
+}
+
+// complain warns of a fault, at most once a minute of each kind: none hides another.
 func (l *Log) complain(err error, what string) {
-	if now := time.Now(); now.Sub(l.out.complained) >= time.Minute {
-		l.out.complained = now
-		l.cfg.Log.Warn().AnErr(route.FieldCause, err).Str("file", l.cfg.Path).Uint64("lost", l.dropped.Load()).Msg(what)
+	kind, now := complaint{what: what}, time.Now()
+	_ = errors.As(err, &kind.cause)
+	if last, before := l.complained[kind]; before && now.Sub(last) < time.Minute {
+		return
 	}
+	if l.complained == nil {
+		l.complained = map[complaint]time.Time{}
+	}
+	l.complained[kind] = now
+	l.cfg.Log.Warn().AnErr(route.FieldCause, err).Str("file", l.cfg.Path).Uint64("lost", l.dropped.Load()).Msg(what)
 }
 
 // lineWriter takes the lines that zerolog has made.

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"time"
+	"syscall"
 )
 
 // output is where lines go: a file that is rotated, or a stream. It belongs to one
@@ -19,18 +19,22 @@ type output struct {
 	limit  int64
 	keep   int
 
-	file       *os.File
-	size       int64
-	torn       bool // the last line is not whole
-	complained time.Time
+	file *os.File
+	info fs.FileInfo // of the file when it was opened
+	size int64
+	torn bool // the last line is not whole
 }
 
-// open opens the file, or opens it anew; when that fails the old one stays.
+// open opens the file, or opens it anew; when that fails the old one stays. It never
+// waits: who opens a FIFO otherwise waits for its reader.
 func (o *output) open() error {
 	if o.path == "" {
 		return nil
 	}
-	file, err := os.OpenFile(o.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640) //nolint:gosec // who collects logs is in the group
+	file, err := os.OpenFile(o.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o640) //nolint:gosec // who collects logs is in the group
+	if errors.Is(err, syscall.ENXIO) {
+		err = unopened(o.path, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -39,9 +43,29 @@ func (o *output) open() error {
 		_ = file.Close()
 		return err
 	}
+	o.torn = o.torn && o.info != nil && os.SameFile(o.info, info)
 	o.close()
-	o.file, o.size = file, info.Size()
+	o.file, o.info, o.size = file, info, info.Size()
 	return nil
+}
+
+// unopened says what is wrong with a path that nobody could open.
+func unopened(path string, err error) error {
+	if info, fault := os.Stat(path); fault == nil {
+		switch {
+		case info.Mode()&fs.ModeNamedPipe != 0:
+			return fmt.Errorf("nobody reads the FIFO %s; start its reader first: %w", path, err)
+		case info.Mode()&fs.ModeSocket != 0:
+			return fmt.Errorf("%s is a socket; lines go to a file, a FIFO or standard output: %w", path, err)
+		}
+	}
+	return err
+}
+
+// deleted reports whether somebody has deleted the file: what is written to it is lost,
+// and fills the disk until the end.
+func (o *output) deleted() bool {
+	return o.file != nil && o.info.Mode().IsRegular() && unlinked(o.file)
 }
 
 func (o *output) close() {
@@ -74,10 +98,10 @@ func (o *output) write(block []byte) (lost uint64, err error) {
 }
 
 // fitting is the part of a block that still has room in the file; a line has always
-// room in an empty one.
+// room in an empty one, and all of it in what is no file.
 func (o *output) fitting(block []byte) []byte {
 	room := o.limit - o.size
-	if o.limit <= 0 || int64(len(block)) <= room {
+	if o.limit <= 0 || int64(len(block)) <= room || o.info != nil && !o.info.Mode().IsRegular() {
 		return block
 	}
 	if end := bytes.LastIndexByte(block[:max(room, 0)], '\n'); end >= 0 {

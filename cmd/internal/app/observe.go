@@ -113,10 +113,12 @@ func (a *App) watchHangups(ctx context.Context) error {
 			return nil
 		case <-a.cfg.Hangup:
 		}
-		a.log.Info().Msg("hangup: log files are opened anew; the configuration is read at a start only")
-		if a.access != nil {
-			a.access.Reopen()
+		if path := a.cfg.Settings.Log.Access.Path; a.access == nil || path == config.Stdout {
+			a.log.Info().Msg("hangup: there is no log file to open anew; the configuration is read at a start only")
+			continue
 		}
+		a.log.Info().Msg("hangup: the access log is to be opened anew; the configuration is read at a start only")
+		a.access.Reopen()
 	}
 }
 

@@ -109,6 +109,7 @@ func TestAccessLogFile(t *testing.T) {
 	}
 	hangup <- syscall.SIGHUP
 	eventually(t, "the file is there again", log, func() bool { _, err := os.Stat(path); return err == nil })
+	eventually(t, "what came of it is told", log, func() bool { return strings.Contains(log.String(), "the access log was opened anew") })
 	wantGet(t, addresses.HTTP, "app.localhost", "/second", 200)
 	wantGet(t, addresses.Admin, addresses.Admin, "/metrics", 200, "fairlead_access_log_dropped_lines_total 0")
 	stop()
@@ -129,8 +130,10 @@ func TestAccessLogFile(t *testing.T) {
 func TestAccessLogOnStandardOutput(t *testing.T) {
 	s := settings(tempFile(t, routes(hello(t).URL)))
 	s.Log.Access.Path = config.Stdout
-	out, listening := &buffer{}, make(chan Addresses, 1)
-	a, err := New(Config{Settings: s, Out: out, Listening: func(a Addresses) { listening <- a }})
+	out, log, hangup, listening := &buffer{}, &buffer{}, make(chan os.Signal), make(chan Addresses, 1)
+	a, err := New(Config{
+		Settings: s, Out: out, Logs: NewLogs(log, s.Log, false, false), Hangup: hangup, Listening: func(a Addresses) { listening <- a },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +141,8 @@ func TestAccessLogOnStandardOutput(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
 	wantGet(t, (<-listening).HTTP, "app.localhost", "/x", 200)
+	hangup <- syscall.SIGHUP
+	eventually(t, "the hangup is answered", log, func() bool { return strings.Contains(log.String(), "hangup: there is no log file to open anew") })
 	stop()
 	if err := <-done; err != nil || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%v %q", err, out)
