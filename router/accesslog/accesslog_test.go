@@ -336,3 +336,12 @@ func BenchmarkLog(b *testing.B) {
 	<-done
 	b.ReportMetric(float64(l.Stats().Dropped), "dropped")
 }
+
+// TestProtocolIsWhatTheClientSaid, also where that is no version that there is.
+func TestProtocolIsWhatTheClientSaid(t *testing.T) {
+	for want, version := range map[string][2]int{"HTTP/1.0": {1, 0}, "HTTP/1.1": {1, 1}, "HTTP/1.2": {1, 2}, "HTTP/2": {2, 0}, "HTTP/3": {3, 0}} {
+		if got := protocol(&exchange.Exchange{Major: version[0], Minor: version[1]}); got != want {
+			t.Errorf("%v is %s, want %s", version, got, want)
+		}
+	}
+}

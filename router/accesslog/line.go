@@ -89,7 +89,7 @@ func protocol(x *exchange.Exchange) string {
 	case x.Major == 1 && x.Minor == 1:
 		return "HTTP/1.1"
 	case x.Major == 1:
-		return "HTTP/1.0"
+		return "HTTP/1." + strconv.Itoa(x.Minor)
 	case x.Major == 2:
 		return "HTTP/2"
 	}

@@ -115,6 +115,8 @@ func TestAccessLog(t *testing.T) {
 	if connect <= 0 || answer <= 0 || connect+answer > total {
 		t.Errorf("connect %v, backend %v, total %v", connect, answer, total)
 	}
+	_, _ = io.WriteString(r.dial(), "CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n")
+	wantLine(t, lines.find(t, "method", "CONNECT"), map[string]any{"status": 405.0, "reason": "bad_request"})
 	r.get("app.test", "/again")
 	if line := lines.find(t, "path", "/again"); line["connect_ms"] != 0.0 {
 		t.Errorf("a reused connection took %v ms to be made", line["connect_ms"])

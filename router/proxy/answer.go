@@ -83,6 +83,7 @@ func (p *Proxy) answer(x *exchange.Exchange, status int, reason route.Reason, fi
 	p.count(x, status)
 	fields = append(fields, field{"Date", time.Now().UTC().Format(dateFormat)}, field{"Cache-Control", "no-store"})
 	if reason != route.ReasonNone {
+		x.Reason = reason
 		fields = append(fields, field{"Proxy-Status", proxyStatus(reason)}) // RFC 9209 section 2
 	}
 	if isGRPC(x) && reason != route.ReasonNone {

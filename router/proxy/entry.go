@@ -28,6 +28,7 @@ func (p *Proxy) handle(x *exchange.Exchange, target string) {
 		if v := recover(); v != nil {
 			p.panicked(x, v)
 			if x.Response.Begun() {
+				x.Reason = reasonInternal
 				x.Response.Abort()
 				return
 			}

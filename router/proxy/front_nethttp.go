@@ -39,7 +39,7 @@ func (p *Proxy) newServer(ctx context.Context) *server {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     quietLog(p),
 		BaseContext:                  func(net.Listener) context.Context { return ctx },
-		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext:                  withVisitor,
 		Protocols:                    new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: p.cfg.Limits.Streams,
@@ -60,17 +60,6 @@ func (p *Proxy) newServer(ctx context.Context) *server {
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
-}
-
-// connKey is where the context of a request has its connection.
-type connKey struct{}
-
-// endWriting tells the client of an HTTP/1 request that its response is cut. net/http
-// closes the connection only after it has waited for the rest of the request's body.
-func endWriting(ctx context.Context) {
-	if half, ok := ctx.Value(connKey{}).(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
-	}
 }
 
 // note keeps the account of client connections that the shutdown looks at.
@@ -136,8 +125,14 @@ func (s *served) end() (abort bool) {
 	if abort = s.w.aborted; !abort && s.w.hijacked == nil {
 		s.w.deadline() // of the end of the response, which net/http writes
 	}
-	if abort && s.w.h1 {
-		endWriting(s.x.Context)
+	switch {
+	case !s.w.h1:
+		if c := visitorOf(s.x.Context); c.ran(s.x.Began, s.x.Context.Err() != nil) {
+			s.p.cfg.Log.Debug().Msg("client connection closed: its requests are taken back as fast as they come")
+			_ = c.Close()
+		}
+	case abort:
+		visitorOf(s.x.Context).endWriting()
 	}
 	if s.w.body != nil {
 		s.w.body.finish()

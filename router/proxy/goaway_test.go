@@ -217,3 +217,36 @@ func TestRefusalOfABackendThatLeaves(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// TestContentOfAResponseThatHasNone: HTTP/2 lets a backend send it. It is left out, and the
+// client's connection stays.
+func TestContentOfAResponseThatHasNone(t *testing.T) {
+	r := newRig(t)
+	status := map[string][]byte{"/204": {0x89}, "/304": {0x8b}, "/200": {0x88}} // RFC 7541 appendix A
+	var next atomic.Pointer[[]byte]
+	backend := &h2server{says: func(f *http2.Framer, _ int, stream uint32) (bool, bool) {
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: *next.Load(), EndHeaders: true})
+		_ = f.WriteData(stream, true, []byte("surplus"))
+		return true, true
+	}}
+	entry := r.route("app.test", []string{"h2c://" + serveRaw(t, backend.serve)})
+	r.start()
+	k := r.kept()
+	for method, paths := range map[string][]string{"GET": {"/204", "/304"}, "HEAD": {"/200"}} {
+		for _, path := range paths {
+			head := status[path]
+			next.Store(&head)
+			_, _ = io.WriteString(k.conn, method+" "+path+" HTTP/1.1\r\nHost: app.test\r\n\r\n")
+			res, err := http.ReadResponse(k.reader, &http.Request{Method: method})
+			if err != nil {
+				t.Fatalf("%s %s: %v", method, path, err)
+			}
+			if "/"+res.Status[:3] != path || res.Close {
+				t.Errorf("%s %s: %+v", method, path, res)
+			}
+		}
+	}
+	if cut := placement(entry, 0).Load.Traffic.Counts().Cut; cut != 0 {
+		t.Errorf("%d responses count as cut", cut)
+	}
+}

@@ -304,7 +304,7 @@ func (panicking) Before(x *exchange.Exchange) route.Reason {
 
 // TestPanicCostsOneRequest: 500, a log line with the route, nothing of the request in it.
 func TestPanicCostsOneRequest(t *testing.T) {
-	r := newRig(t)
+	r, lines := logged(t)
 	r.route("app.test", []string{serveHTTP(t, func(http.ResponseWriter, *http.Request) {})})
 	broken := r.route("broken.test", []string{closedAddress(t)})
 	broken.Prepared = chainOf(panicking{})
@@ -315,6 +315,7 @@ func TestPanicCostsOneRequest(t *testing.T) {
 	req.Header.Set("Authorization", "canary-in-header")
 	res, body := r.do(req)
 	wantReason(t, res, 500, "internal_error")
+	wantLine(t, lines.find(t, "host", "broken.test"), map[string]any{"status": 500.0, "reason": "internal_error"})
 	if text := r.log.String(); strings.Contains(text, "canary") || !strings.Contains(text, `"route":"http_broken.test"`) || !strings.Contains(text, "stack") {
 		t.Errorf("log: %s", text)
 	}

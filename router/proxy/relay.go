@@ -56,6 +56,9 @@ func (p *Proxy) relay(c *call, res *response) error {
 		x.OutgoingResponse(res.header, add)
 		res.bind(add)
 	})
+	if withoutContent(x.Verb, res.status) {
+		return nil
+	}
 	if err := p.copyBody(x.Response, res, c); err != nil {
 		p.cfg.Log.Debug().Str(route.FieldEntrypoint, x.Route.Entrypoint.ID).AnErr(route.FieldCause, err).Msg("response cut short")
 		x.Response.Abort()
@@ -67,6 +70,13 @@ func (p *Proxy) relay(c *call, res *response) error {
 		}
 	}
 	return nil
+}
+
+// withoutContent reports whether a response has no content, whatever its backend sends
+// (RFC 9110 section 6.4.1): over HTTP/2 it can send some all the same, which is its fault
+// and must not end the client's connection.
+func withoutContent(method string, status int) bool {
+	return method == "HEAD" || status == 204 || status == 304
 }
 
 // cutShort judges a response that ended early: it returns what went wrong with the
