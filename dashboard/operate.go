@@ -234,7 +234,7 @@ func (q *request) failed(data operateData, err error) answer {
 	case route.OrderWouldEmpty:
 		data.Force = "Do it although nothing is left to serve: clients get errors until a backend is ready again"
 		if data.Act.Name == string(route.OrderEject) {
-			data.Force = "Do it although no verified backend is left: clients get those that are not"
+			data.Force = "Do it although no verified backend is left: clients get one that is not, or errors"
 		}
 	case route.OrderImpossible:
 	}

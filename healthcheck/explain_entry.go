@@ -164,6 +164,9 @@ func (en *entry) downExplain() (lead, text string) {
 	case route.ReasonDockerUnhealthy:
 		return lead, "Docker's HEALTHCHECK says unhealthy" + en.others() + "." + en.dockerAdvice()
 	case route.ReasonInitializing:
+		if en.served {
+			return "Not serving: ", "waiting for a backend that may be used" + en.absent() + en.others() + "."
+		}
 		return "Not serving yet: ", "waiting for the first backend that may be used" + en.absent() + en.others() + "."
 	default:
 		return lead, "no backend is verified" + en.others() + "." + en.keptOut()

@@ -2,8 +2,6 @@ package healthcheck
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"fairlead/router/route"
@@ -85,52 +83,6 @@ func (en *entry) named(id string) *placement {
 		}
 	}
 	return nil
-}
-
-// wouldEmpty refuses to take out the last backends that the operator and the provider
-// let serve.
-func (en *entry) wouldEmpty(targets []*placement, o *route.Order) *route.OrderError {
-	var others []string
-	takes := false
-	for _, p := range en.placements {
-		switch b := p.backend(); {
-		case slices.Contains(targets, p):
-			takes = takes || p.admin.State == route.AdminReady
-		case p.admin.State != route.AdminReady:
-			others = append(others, p.name()+" is "+adminWord(p.admin.State))
-		case b.Provider == route.ProviderLeaving, b.Provider == route.ProviderUnhealthy:
-			others = append(others, p.name()+" is "+string(b.Provider))
-		default:
-			return nil
-		}
-	}
-	if !takes {
-		return nil
-	}
-	rest := "it has no other"
-	if len(others) > 0 {
-		const most = 5
-		if len(others) > most {
-			others = append(others[:most], fmt.Sprintf("%d more", len(others)-most))
-		}
-		rest = strings.Join(others, ", ")
-	} else if len(targets) > 1 || o.Scope == route.ScopeService {
-		rest = "the order is about all of them"
-	}
-	return refused(route.OrderWouldEmpty, "%s would leave %s without a backend that may serve (%s), so clients would get 503; force it if that is meant",
-		o.Action, en.id, rest)
-}
-
-// adminWord is an operator's state as an adjective.
-func adminWord(s route.AdminState) string {
-	switch s {
-	case route.AdminDrain:
-		return "drained"
-	case route.AdminMaintenance:
-		return "in maintenance"
-	default:
-		return "ready"
-	}
 }
 
 // enforce brings an order into force for its targets, in one step.

@@ -196,14 +196,10 @@ func (e *Engine) blocks(p *placement) string {
 	en := p.entry
 	rules := &en.entrypoint.Options.Passive
 	r := en.rules()
-	var ejected, all, others int
+	var ejected, all int
 	for _, other := range en.placements {
 		c := other.candidate()
-		place := c.standing(&r)
-		if other != p && place == standsVerified {
-			others++
-		}
-		if place == standsOut || (c.weight == 0) != (p.backend().Weight == 0) {
+		if c.standing(&r) == standsOut || (c.weight == 0) != (p.backend().Weight == 0) {
 			continue
 		}
 		all++
@@ -212,12 +208,21 @@ func (e *Engine) blocks(p *placement) string {
 		}
 	}
 	switch {
-	case others == 0 && rules.KeepServing:
+	case rules.KeepServing && p.lastVerified():
 		return blockedLast
 	case ejected > 0 && (ejected+1)*100 > rules.MaxEjectionPercent*all:
 		return blockedCap
 	}
 	return ""
+}
+
+// lastVerified reports whether no other placement of the entrypoint is verified.
+func (p *placement) lastVerified() bool {
+	r := p.entry.rules()
+	return !slices.ContainsFunc(p.entry.placements, func(other *placement) bool {
+		c := other.candidate()
+		return other != p && c.standing(&r) == standsVerified
+	})
 }
 
 // ofTraffic completes a transition that the passive layer made: what it says of itself

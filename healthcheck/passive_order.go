@@ -7,23 +7,14 @@ import (
 )
 
 // ejectByOrder ejects a placement because an operator says so: for o.For, or as long as
-// traffic would now. Only the last verified one is refused, unless o.Force is set: the
-// cap is for faults, not for people. The caller holds the engine's mutex, and calls
-// flush once it does not any more.
+// traffic would now. Only the last one that may serve, or is verified, is refused, unless
+// o.Force is set: the cap is for faults, not for people. The caller holds the engine's
+// mutex, and calls flush once it does not any more.
 func (e *Engine) ejectByOrder(p *placement, o *route.Order, now time.Time) *route.OrderError {
-	j := p.passive
-	switch {
-	case j == nil:
-		return noPassive(p)
-	case p.leaving():
-		return refused(route.OrderImpossible, "backend %s is leaving already: its container is stopping", p.name())
-	case j.phase() == route.PhaseOpen:
-		_, s := j.now()
-		return refused(route.OrderImpossible, "backend %s is ejected already, until %s", p.name(), moment(s.until, s.openedAt))
-	case e.blocks(p) == blockedLast && !o.Force:
-		return refused(route.OrderWouldEmpty,
-			"%s is the last verified backend of %s: the ones that are left would serve unverified; force it if that is meant", p.name(), p.entry.id)
+	if refusal := e.ejectable(p, o); refusal != nil {
+		return refusal
 	}
+	j := p.passive
 	j.mu.Lock()
 	s := j.state
 	s.kind, s.why = route.KindEjectedFailures, ejectedBy(o)
@@ -36,6 +27,30 @@ func (e *Engine) ejectByOrder(p *placement, o *route.Order, now time.Time) *rout
 	j.noteProbe(changeEjected)
 	j.mu.Unlock()
 	e.moved(p, changeEjected, causeOperator, now)
+	return nil
+}
+
+// ejectable refuses what cannot be ejected, and the last one that may serve or is verified.
+func (e *Engine) ejectable(p *placement, o *route.Order) *route.OrderError {
+	j := p.passive
+	switch {
+	case j == nil:
+		return noPassive(p)
+	case p.leaving():
+		return refused(route.OrderImpossible, "backend %s is leaving already: its container is stopping", p.name())
+	case j.phase() == route.PhaseOpen:
+		_, s := j.now()
+		return refused(route.OrderImpossible, "backend %s is ejected already, until %s", p.name(), moment(s.until, s.openedAt))
+	case o.Force:
+		return nil
+	}
+	if refusal := p.entry.wouldEmpty([]*placement{p}, o); refusal != nil {
+		return refusal
+	}
+	if p.lastVerified() {
+		return refused(route.OrderWouldEmpty,
+			"without %s no backend of %s is verified: the ones that are left would serve unverified; force it if that is meant", p.name(), p.entry.id)
+	}
 	return nil
 }
 

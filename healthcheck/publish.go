@@ -16,11 +16,7 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 		candidates[i] = p.candidate()
 	}
 	en.steps.Add(1)
-	r := en.rules()
-	d := rotate(&r, candidates)
-	if en.entrypoint.FailClosed != nil {
-		d = closed(len(candidates))
-	}
+	d := en.rotate(candidates)
 	en.decision, en.counts = d, tally{}
 	for i, p := range en.placements { // all of them, before warmUp looks at the others
 		p.in, p.reason = d.in[i], d.reasons[i]
@@ -53,6 +49,15 @@ func (e *Engine) publish(en *entry, cause string, now time.Time) {
 
 // serves reports whether somebody is in the published rotation.
 func (en *entry) serves() bool { return en.rotation != nil && len(en.rotation.Members) > 0 }
+
+// rotate decides who of the candidates serves under the entrypoint's settings.
+func (en *entry) rotate(candidates []candidate) decision {
+	if en.entrypoint.FailClosed != nil {
+		return closed(len(candidates))
+	}
+	r := en.rules()
+	return rotate(&r, candidates)
+}
 
 // closed is the decision of an entrypoint that fails closed: nobody serves.
 func closed(n int) decision {
