@@ -21,22 +21,30 @@ const mostAlarms = 10_000
 func (e *Engine) enter(id string, now time.Time) *entry {
 	a := e.alarms[id]
 	delete(e.alarms, id)
-	en := &entry{id: id, since: now, tripped: a.tripped, outage: a.state == route.EntrypointDown}
-	if en.summary.state = a.state; a.state == route.EntrypointPanic {
-		en.panicSince = now
-	}
+	en := &entry{id: id, since: now, tripped: a.tripped}
+	en.heir(&a)
 	e.entries[id] = en
 	return en
+}
+
+// heir gives an entry what was told about its id before.
+func (en *entry) heir(a *alarm) {
+	en.told, en.outage = a.state, a.state == route.EntrypointDown
+}
+
+// alarm is what was told of the entry and is not over.
+func (en *entry) alarm() alarm {
+	a := alarm{tripped: en.tripped}
+	if en.outage || en.told == route.EntrypointPanic {
+		a.state = en.told
+	}
+	return a
 }
 
 // leave notes the alarm of an entrypoint that is gone. It is one about an id, which is what
 // people were told: whoever has it next ends it.
 func (e *Engine) leave(en *entry) {
-	a := alarm{tripped: en.tripped}
-	if en.outage || en.summary.state == route.EntrypointPanic {
-		a.state = en.summary.state
-	}
-	if a != (alarm{}) && len(e.alarms) < mostAlarms {
+	if a := en.alarm(); a != (alarm{}) && len(e.alarms) < mostAlarms {
 		e.alarms[en.id] = a
 	}
 }
@@ -44,14 +52,15 @@ func (e *Engine) leave(en *entry) {
 // untrip tells the end of a circuit breaker that was open and is no more: it is turned off,
 // or its entrypoint is another one.
 func (e *Engine) untrip(en *entry, now time.Time) {
-	why := "the entrypoint is new, and its circuit breaker closed"
+	why := anotherBreaker
 	if en.breaker == nil {
 		why = "it has no circuit breaker any more (circuitBreaker.threshold is not set)"
 	}
 	en.tripped = false
-	e.rev++
 	e.circuit(en, &route.Transition{At: now, From: string(route.PhaseOpen), To: string(route.PhaseClosed), Cause: causeConfig, Message: why, InRotation: true})
 }
+
+const anotherBreaker = "the entrypoint is new, and its circuit breaker closed"
 
 // circuit notes what became of an entrypoint's circuit breaker.
 func (e *Engine) circuit(en *entry, t *route.Transition) {

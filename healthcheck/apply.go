@@ -78,16 +78,19 @@ func (s *applyStep) refind(sets []route.PlacementSet) {
 			delete(e.entries, id)
 		}
 	}
+	renamed := map[*entry]string{}
 	for _, set := range open {
 		if en := left[set.Cell]; en != nil {
 			delete(left, set.Cell)
-			en.id = set.Entrypoint.ID
-			e.entries[en.id] = en
+			renamed[en] = set.Entrypoint.ID
 		}
 	}
 	s.ended = slices.Collect(maps.Values(left))
 	for _, en := range s.ended {
 		e.leave(en) // before another one may get its id
+	}
+	for en, id := range renamed {
+		e.rename(en, id, s.now)
 	}
 }
 
@@ -199,34 +202,11 @@ func (s *applyStep) add(en *entry, rp *route.Placement) *placement {
 	}
 	s.settle(p)
 	var cause string
-	p.shown, cause = s.engine.enters(p)
+	if p.shown, cause = s.engine.enters(p); cause == causeRestore {
+		en.restored = true
+	}
 	s.moves = append(s.moves, move{p, what, cause})
 	return p
-}
-
-// twin is another placement of the same check, one with equal rules if there is any. What is
-// in maintenance knows only how it was before.
-func (p *placement) twin() *placement {
-	var twin *placement
-	for _, other := range p.check.users {
-		if other != p && !other.inMaintenance() && (twin == nil || other.rules == p.rules) {
-			twin = other
-		}
-	}
-	return twin
-}
-
-// inherit takes over what the same probes have already shown.
-func (p *placement) inherit(twin *placement) {
-	p.active = twin.active
-	p.active.ok, p.active.fail = min(p.active.ok, p.rules.healthy-1), min(p.active.fail, p.rules.unhealthy)
-	if p.active.status == route.StateUp {
-		p.active.fail = min(p.active.fail, p.rules.unhealthy-1)
-	}
-	p.last, p.since, p.ticks = twin.last, twin.since, twin.ticks.fork()
-	if p.backend().Provider != twin.backend().Provider {
-		p.since = p.added
-	}
 }
 
 // join makes a placement a user of a check, which is made when there is none.

@@ -123,7 +123,9 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	p.ofTraffic(&t, from, to, what)
 	n := notice{what: what}
 	if from != to {
-		p.shown, p.since = to, now
+		if p.shown = to; cause != causeStart { // what is out from its start is so since its probes say so
+			p.since = now
+		}
 		p.counters.Transitions++
 		t.Debug = to == route.StateLeaving || to == route.StatePending || to == route.StateUnchecked && !comesUp(from)
 		if to == route.StateDown || to == route.StateEjected || to == route.StateMaintenance {
@@ -281,6 +283,8 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "route up"
 	case n.entry:
 		return zerolog.DebugLevel, "route state changed"
+	case t.Renamed != "":
+		return zerolog.InfoLevel, overOf(route.State(t.From))
 	case n.what == changeBlocked && t.From == t.To:
 		return zerolog.WarnLevel, "ejection blocked"
 	case t.From == t.To && !t.Debug:
@@ -307,4 +311,16 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, "backend up"
 	}
 	return zerolog.DebugLevel, "backend " + t.To
+}
+
+// overOf is the message of the line by which what was told of a state is over.
+func overOf(from route.State) string {
+	switch from {
+	case route.StateDraining, route.StateMaintenance:
+		return "backend ready"
+	case route.StateEjected, route.StateTrial:
+		return "backend readmitted"
+	default:
+		return "backend up"
+	}
 }

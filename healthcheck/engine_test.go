@@ -201,7 +201,7 @@ func TestDockerHealthy(t *testing.T) {
 		if got := r.net.dials("10.0.0.1:80"); !slices.Equal(got, secs(0, 4)) {
 			t.Errorf("probed at %v", got)
 		}
-		want := []string{"3.5s http_api/b1 gated>up"}
+		want := []string{"0s http_api/b1 pending>gated", "0s http_api/ pending>down", "3.5s http_api/b1 gated>up", "3.5s http_api/ down>ok"}
 		if got := r.seen.loud(r.start); !slices.Equal(got, want) {
 			t.Errorf("told %q", got)
 		}

@@ -27,12 +27,14 @@ type entry struct {
 	decision   decision
 	counts     tally
 	summary    summary
+	told       route.EntrypointState // what its id was told to be in last, "" for nothing yet
 	since      time.Time
 	panicSince time.Time
 	served     bool // some backend was in rotation once
 	ordered    bool // an order took out the last one in rotation
 	tripped    bool // told that its circuit breaker opened, and not yet that it closed
 	outage     bool // told to be down, and not yet that it is no more
+	restored   bool // an order from before the start of the router awaited a backend of it
 	history    []route.Transition
 	rev        uint64 // of the last change
 	view       *route.EntrypointHealth
@@ -63,6 +65,7 @@ type placement struct {
 	counters route.Counters
 	last     *route.ProbeResult
 	ticks    ticks
+	anew     time.Time // results in ticks until then say nothing: of another question, or of before a maintenance
 	history  []route.Transition
 	founding *startup // while the first verdict is awaited
 	// probedNow is when an operator last asked for a probe.

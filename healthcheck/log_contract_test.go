@@ -131,8 +131,8 @@ func TestLogLinesOfOutages(t *testing.T) {
 	})
 }
 
-// TestOutageIsToldOnce: not at the start, not for each reason, and when it follows upon a
-// moment of a deploy; the end of one that was not told is none.
+// TestOutageIsToldOnce: at the start, too, not for each reason, and when it follows upon a
+// moment of a deploy.
 func TestOutageIsToldOnce(t *testing.T) {
 	bubble(t, Config{StartupSpread: 1}, func(r *rig) {
 		e := ejecting(func(o *route.Options) { o.Panic = route.PanicOff })
@@ -163,7 +163,7 @@ func TestOutageIsToldOnce(t *testing.T) {
 				told = append(told, one)
 			}
 		}
-		if got, want := strings.Join(told, ", "), "3m0s http_api/ down>down, 6m0s http_api/ down>ok"; got != want {
+		if got, want := strings.Join(told, ", "), "0s http_api/ pending>down, 1m0s http_api/ down>ok, 3m0s http_api/ down>down, 6m0s http_api/ down>ok"; got != want {
 			t.Errorf("told %s, want %s", got, want)
 		}
 	})

@@ -75,7 +75,7 @@ func (e *Engine) follows(p *placement, before route.AdminState, now time.Time) {
 		}
 		e.decide(p)
 	} else {
-		p.active = p.active.unknown()
+		p.active, p.anew = p.active.unknown(), now
 		p.staleResult()
 		if c != nil {
 			e.expedite(c, now)

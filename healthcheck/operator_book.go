@@ -99,15 +99,26 @@ func (e *Engine) orderFor(p *placement) *order {
 func (e *Engine) enters(p *placement) (shown route.State, cause string) {
 	o := e.orderFor(p)
 	if o == nil || p.admin.State == route.AdminReady {
-		return p.state(), causeStart
+		return p.begins(), causeStart
 	}
 	admin := p.admin
 	p.admin = route.Admin{State: route.AdminReady}
-	shown, p.admin = p.state(), admin
+	shown, p.admin = p.begins(), admin
 	if o.restored {
 		return shown, causeRestore
 	}
 	return shown, causeOperator
+}
+
+// begins is the state that a new placement is told to come from: its own, which is no
+// transition then. One that is out already, by probes of a check that it shares or by Docker's
+// word, is told so, as its end will be.
+func (p *placement) begins() route.State {
+	s := p.state()
+	if s == route.StateDown || s == route.StateGated && p.backend().Provider == route.ProviderUnhealthy {
+		return route.StatePending
+	}
+	return s
 }
 
 // endOrders drops the orders whose time is over. Only a tick does: what follows from the

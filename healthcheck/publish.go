@@ -139,27 +139,19 @@ func (e *Engine) store(en *entry, d *decision, candidates []candidate, reason ro
 
 // summarized notes a change of the entrypoint's state.
 func (e *Engine) summarized(en *entry, s summary, cause string, now time.Time) {
-	was, down := en.summary, s.state == route.EntrypointDown
-	from := was.state
-	en.summary = s
-	begins := down && s.reason.Outage() && !en.outage && !was.reason.Outage()
-	if from == s.state && !begins {
-		return
-	}
-	if from != s.state {
-		en.since = now
-	}
+	en.become(s, now)
+	from, down := en.told, s.state == route.EntrypointDown
+	begins, ends := down && s.reason.Outage() && !en.outage, en.outage && !down
+	en.told = s.state
 	switch {
-	case from == s.state:
-	case s.state == route.EntrypointPanic:
-		en.panicSince = now
-	case from == route.EntrypointPanic:
-		en.panicSince = time.Time{}
+	case from == s.state && !begins:
+		return
+	case from != "":
+	case s.state != route.EntrypointPanic && !begins:
+		return // added: a first state is a transition only if its end will be told
+	default:
+		from, cause = route.EntrypointPending, en.beginsBy(cause)
 	}
-	if from == "" {
-		return // added: the first state is no transition
-	}
-	ends := en.outage && !down
 	en.outage = begins
 	t := route.Transition{
 		At: now, Rev: e.rev, Entrypoint: en.id, Layer: layerRoute, From: string(from), To: string(s.state), Cause: cause,
@@ -171,6 +163,26 @@ func (e *Engine) summarized(en *entry, s summary, cause string, now time.Time) {
 	}
 	en.history = remember(en.history, t)
 	e.deferred = append(e.deferred, notice{transition: t, entry: true})
+}
+
+// become is the entry in a state that is computed anew.
+func (en *entry) become(s summary, now time.Time) {
+	if en.summary.state != s.state {
+		en.since, en.panicSince = now, time.Time{}
+		if s.state == route.EntrypointPanic {
+			en.panicSince = now
+		}
+	}
+	en.summary = s
+}
+
+// beginsBy is the cause of a first state that is told: orders from before the start of the
+// router were told then.
+func (en *entry) beginsBy(cause string) string {
+	if r := en.summary.reason; en.restored && (r == route.ReasonAllDraining || r == route.ReasonAllMaintenance) {
+		return causeRestore
+	}
+	return cause
 }
 
 func (en *entry) publishRetry(now time.Time) {

@@ -50,6 +50,7 @@ func (s *applyStep) recheck(p *placement, c *route.Check) (what change) {
 		s.part(p)
 		p.check = s.join(p, c, key)
 		p.active, what = p.active.content()
+		p.anew = s.now
 		p.staleResult()
 	case key.timing != old.key.timing:
 		s.retime(p, c, key)

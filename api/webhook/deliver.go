@@ -80,7 +80,7 @@ func (s *Sender) deliver(ctx context.Context, w *waiting) {
 func (s *Sender) write(w *waiting) *Notice {
 	t := &w.transition
 	n := &Notice{EventTransition: api.TransitionOf(t), Event: w.event, Level: w.level, Text: sentence(w.event, t)}
-	if s.cfg.Explain != nil {
+	if s.cfg.Explain != nil && t.Renamed == "" { // the old id may be another one's
 		if text := s.cfg.Explain(t.Entrypoint, t.Backend, t.To); text != "" {
 			n.Explain = &text
 		}

@@ -56,6 +56,8 @@ func classify(t *route.Transition) (event string, level Level) {
 		return "", Info
 	case t.Backend == "":
 		return classifyEntrypoint(t)
+	case t.Renamed != "":
+		return over(route.State(t.From)), Info
 	case t.From == t.To && !replaced(t):
 		return "", Info
 	}
@@ -78,6 +80,19 @@ func classify(t *route.Transition) (event string, level Level) {
 		return EventReadmitted, Info
 	}
 	return EventUp, Info
+}
+
+// over is the notice by which what was told of a state ends: the entrypoint has another id,
+// by which it is told anew.
+func over(from route.State) string {
+	switch from {
+	case route.StateDraining, route.StateMaintenance:
+		return EventReady
+	case route.StateEjected, route.StateTrial:
+		return EventReadmitted
+	default:
+		return EventUp
+	}
 }
 
 // well reports whether a state is that of a backend that nothing is wrong with: one that is
@@ -133,6 +148,10 @@ func sentence(event string, t *route.Transition) string {
 	s.WriteString(t.Entrypoint)
 	if t.Backend != "" {
 		s.WriteString(": " + subject(t))
+	}
+	if t.Renamed != "" {
+		s.WriteString(" goes on under another id: " + t.Message + ".")
+		return s.String()
 	}
 	if replaced(t) {
 		s.WriteString(" stays out: " + t.Message + ".")

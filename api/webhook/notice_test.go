@@ -51,6 +51,10 @@ func TestWorthANotice(t *testing.T) {
 	instead.Message = "drained by ana (disk), in place of the drain that ops ordered at 10:00:00 UTC (new kernel)"
 	restored := ordered("up", "draining")
 	restored.Cause = "restore"
+	renamed := func(tr route.Transition) route.Transition {
+		tr.Renamed, tr.Message, tr.Cause = "http_api-green", "the entrypoint is http_api-green now", "config"
+		return tr
+	}
 	bare := transition("up", "down")
 	bare.Container = ""
 	for _, c := range []struct {
@@ -98,6 +102,14 @@ func TestWorthANotice(t *testing.T) {
 		{ofEntrypoint("closed", "open"), EventBreakerOpened, Warn, "http_api is cut off from its backends by its circuit breaker: words."},
 		{ofEntrypoint("half_open", "open"), EventBreakerOpened, Warn, "http_api is cut off from its backends by its circuit breaker: words."},
 		{ofEntrypoint("open", "half_open"), "", "", ""},
+		{renamed(transition("down", "pending")), EventUp, Info, "http_api: api-1 (172.20.0.2:80) goes on under another id: the entrypoint is http_api-green now."},
+		{renamed(transition("gated", "pending")), EventUp, Info, "http_api: api-1 (172.20.0.2:80) goes on under another id: the entrypoint is http_api-green now."},
+		{renamed(transition("ejected", "pending")), EventReadmitted, Info, "http_api: api-1 (172.20.0.2:80) goes on under another id: the entrypoint is http_api-green now."},
+		{renamed(transition("trial", "pending")), EventReadmitted, Info, "http_api: api-1 (172.20.0.2:80) goes on under another id: the entrypoint is http_api-green now."},
+		{renamed(transition("maintenance", "pending")), EventReady, Info, "http_api: api-1 (172.20.0.2:80) goes on under another id: the entrypoint is http_api-green now."},
+		{renamed(ofEntrypoint("panic", "pending")), EventPanicEnded, Info, "http_api goes on under another id: the entrypoint is http_api-green now."},
+		{renamed(ofEntrypoint("down", "pending")), EventEntrypointUp, Info, "http_api goes on under another id: the entrypoint is http_api-green now."},
+		{renamed(ofEntrypoint("open", "closed")), EventBreakerClosed, Info, "http_api goes on under another id: the entrypoint is http_api-green now."},
 		{ofEntrypoint("half_open", "closed"), EventBreakerClosed, Info, "http_api is served again: its circuit breaker lets requests through: words."},
 	} {
 		event, level := classify(&c.t)

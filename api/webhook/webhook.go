@@ -141,6 +141,8 @@ func (s *Sender) add(w waiting) (overflows bool) {
 func (s *Sender) news(event string, t *route.Transition) bool {
 	where := place(t)
 	switch {
+	case t.Renamed != "":
+		delete(s.bad, where)
 	case event == EventDown, event == EventEjected, readyButOut(t):
 		if len(s.bad) < maxBad {
 			s.bad[where] = true

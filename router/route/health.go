@@ -267,6 +267,9 @@ type Transition struct {
 	InRotation bool
 	// Down is why nothing serves any more, of a transition of an entrypoint to down.
 	Down Reason
+	// Renamed is the id that the entrypoint has now, of a transition by which what was told
+	// about its old id is over there; "" for any other one.
+	Renamed string
 	// Debug marks what is only worth a line at debug level.
 	Debug bool
 }
