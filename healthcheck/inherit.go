@@ -53,7 +53,7 @@ func (r *activeRules) judge(of *placement) active {
 			a, _ = a.result(r, &Result{OK: tick.OK, Kind: tick.Kind}, tick.At)
 		}
 	}
-	if a.blame.failed.Equal(of.active.probed.failed) {
+	if a.failed.Equal(of.active.probed.failed) {
 		a.blame, a.probed = of.active.probed, of.active.probed // in words
 	}
 	a.succeeded = of.active.succeeded
