@@ -3,7 +3,6 @@ package docker
 import (
 	"context"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"fairlead/provider"
 	"fairlead/provider/label"
+	"fairlead/router/route"
 )
 
 // ProviderName is how this provider calls itself in snapshots, answers and logs.
@@ -105,14 +105,11 @@ func parseEndpoint(cfg Config) (endpoint, error) {
 	if filepath.IsAbs(raw) {
 		raw = "unix://" + raw
 	}
-	if u, err := url.Parse(raw); err == nil && u.User != nil {
-		raw = u.Redacted() // it is shown in errors; passwords have no use here
-	}
 	ep := endpoint{raw: raw, certPath: cfg.CertPath, tlsVerify: cfg.TLSVerify}
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || rest == "" {
 		return ep, problem(nil, "write unix:///var/run/docker.sock or tcp://host:2375",
-			"engine endpoint %q is not an address", raw)
+			"engine endpoint %q is not an address", withoutUser(raw))
 	}
 	switch strings.ToLower(scheme) {
 	case "unix":
@@ -124,15 +121,44 @@ func parseEndpoint(cfg Config) (endpoint, error) {
 	case "https":
 		ep.secure = true
 	case "ssh":
-		return ep, problem(nil, sshHint(rest), "engine endpoint %q: ssh:// is not supported", raw)
+		rest = withoutPassword(rest)
+		return ep, problem(nil, sshHint(rest), "engine endpoint %q: ssh:// is not supported", scheme+"://"+rest)
 	default:
 		return ep, problem(nil, "use unix://, tcp://, http:// or https://",
-			"engine endpoint %q: the scheme %q is not supported", raw, scheme)
+			"engine endpoint %q: the scheme %q is not supported", withoutUser(raw), scheme)
+	}
+	if strings.Contains(rest, "@") { // the address is shown to all who may read the state
+		return ep, problem(nil, "remove the user from the address; an engine is protected by TLS with client certificates (DOCKER_CERT_PATH)",
+			"engine endpoint %q has a user, which no engine takes", withoutUser(raw))
 	}
 	host, base, _ := strings.Cut(rest, "/")
 	ep.network, ep.base = "tcp", strings.Trim(base, "/")
 	ep.address = withDefaultPort(host, ep.secure)
 	return ep, nil
+}
+
+// withoutUser is an address as errors show it: without all that may be a user and a
+// password, even where it is no URL.
+func withoutUser(raw string) string {
+	end := strings.LastIndexByte(raw, '@')
+	if end < 0 {
+		return raw
+	}
+	begin := 0
+	if scheme, _, ok := strings.Cut(raw[:end], "://"); ok {
+		begin = len(scheme) + len("://")
+	}
+	return raw[:begin] + route.Redacted + raw[end:]
+}
+
+// withoutPassword is the rest of an ssh address without a password.
+func withoutPassword(rest string) string {
+	end := strings.LastIndexByte(rest, '@')
+	if end < 0 {
+		return rest
+	}
+	user, _, _ := strings.Cut(rest[:end], ":")
+	return user + rest[end:]
 }
 
 func sshHint(rest string) string {

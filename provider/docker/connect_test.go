@@ -74,8 +74,23 @@ func TestEndpoints(t *testing.T) {
 	if _, err := New(Config{Endpoint: "ssh://root:hunter2@server"}); err == nil || strings.Contains(fmt.Sprint(describe(err)), "hunter2") {
 		t.Errorf("a password is shown: %v", err)
 	}
-	if p, err := New(Config{}); err != nil || p.Name() != "docker" || p.cfg.Retain != DefaultRetain || p.cfg.Label.Prefix != "sozune" {
-		t.Errorf("defaults: %+v, %v", p, err)
+}
+
+// TestAnEndpointWithAUserIsRefused: it can never work, and whoever may read the state would
+// read the name. No error shows it, however odd the address is.
+func TestAnEndpointWithAUserIsRefused(t *testing.T) {
+	for _, raw := range []string{
+		"tcp://hunter2@engine:2375", "tcp://hunter2:hunter2@engine:2375", "https://hunter2:x@engine/base", "HTTP://a:hunter2/%zz@engine",
+		"tcp://u:hunter2@x@engine", "hunter2:hunter2@engine:2375", "npipe://hunter2@engine", "tcp://hunter2@",
+	} {
+		_, err := New(Config{Endpoint: raw})
+		if err == nil {
+			t.Errorf("%q is taken", raw)
+			continue
+		}
+		if text, hint := describe(err); strings.Contains(err.Error()+text+hint, "hunter2") || !strings.Contains(text, "***@") {
+			t.Errorf("%q: %s; %s", raw, text, hint)
+		}
 	}
 }
 
