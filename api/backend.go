@@ -33,8 +33,9 @@ type BackendHealth struct {
 	Admin          Admin      `json:"admin"`
 	Provider       Provision  `json:"provider"`
 	Load           Load       `json:"load"`
-	Warmup         *Warmup    `json:"warmup"`  // null unless it starts slowly
-	Traffic        *Traffic   `json:"traffic"` // null where no requests are counted
+	Warmup         *Warmup    `json:"warmup"`   // null unless it starts slowly
+	Traffic        *Traffic   `json:"traffic"`  // null where no requests are counted
+	Flapping       *Flapping  `json:"flapping"` // null unless it changed again and again lately
 	Hint           *string    `json:"hint"`
 	Code           *string    `json:"code"`
 	Explain        string     `json:"explain"`
@@ -141,6 +142,7 @@ func newBackendHealth(v *router.EntrypointView, h *route.BackendHealth, detailed
 		Load:     newLoad(h),
 		Warmup:   newWarmup(h.Warmup),
 		Traffic:  r.trafficOfBackend(v, h),
+		Flapping: newFlapping(route.FlappingOf(h.History)),
 		Hint:     known(h.Hint), Code: known(h.Code), Explain: h.Explain,
 	}
 	out.passedOver(h)

@@ -79,6 +79,9 @@ type EntrypointHealth struct {
 	DetectionBoundMS *int64 `json:"detection_bound_ms"`
 	// ServesWhenDown is the status that clients get now, null while it serves.
 	ServesWhenDown *int `json:"serves_when_down"`
+	// Flapping is that of the entrypoint or of one of its backends; null unless one changed
+	// between serving and failing again and again lately.
+	Flapping *Flapping `json:"flapping"`
 	// History is only in the answer for one entrypoint, oldest first.
 	History []Transition `json:"history,omitempty"`
 }
@@ -146,7 +149,7 @@ func newEntrypointHealth(v *router.EntrypointView, detailed bool) EntrypointHeal
 		State: string(state), Total: h.Total, Healthy: h.Healthy, Unhealthy: h.Unhealthy,
 		Pending: h.Pending, Disabled: h.Disabled, InRotation: takingPart(h), BackupsServing: h.BackupsServing,
 		Since: epochOrZero(h.Since), Rev: h.Rev, Reason: known(reason), Code: known(code), Explain: h.Explain,
-		Panic: newPanic(v), Breaker: newBreaker(h.Breaker),
+		Panic: newPanic(v), Breaker: newBreaker(h.Breaker), Flapping: newFlapping(h.Flapping()),
 	}
 	if h.Breaker != nil && h.Breaker.State == route.PhaseOpen && reason == route.ReasonNone {
 		out.Reason, reason = known(route.ReasonCircuitOpen), route.ReasonCircuitOpen

@@ -38,7 +38,7 @@ func theLegend() []legend {
 	return []legend{
 		{markOf("ok"), "every backend that should serve does"},
 		{markOf("partial"), "it serves, and a backend of it is unhealthy"},
-		{markOf("panic"), "no backend is verified; unverified ones serve, because that is better than nothing"},
+		{markOf("panic"), "no backend is verified; unverified ones get the requests, because that is better than nothing"},
 		{markOf("down"), "an entrypoint: nothing serves; a backend: its probes fail"},
 		{markOf("gated"), "Docker's HEALTHCHECK keeps the backend out"},
 		{markOf("ejected"), "requests of clients failed on the backend, so it gets none for a while"},
@@ -47,6 +47,7 @@ func theLegend() []legend {
 		{markOf("maintenance"), "a person took the backend out at once; it is not probed either"},
 		{markOf("open"), "so many requests failed that the entrypoint refuses all for a moment"},
 		{fullMark(), "the backend has as many requests as maxConnections allows"},
+		{flappingMark(), "it changed between serving and failing four times or more within ten minutes"},
 		{warmingMark(), "the backend came back a moment ago and gets a growing part of its share (slowStart)"},
 		{markOf("leaving"), "the container is stopping; what is in flight may end"},
 		{markOf("pending"), "no verdict yet"},

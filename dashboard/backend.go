@@ -64,7 +64,7 @@ func (q *request) backend(v *router.EntrypointView, i int, b *api.BackendHealth)
 		Next: epochMaybe(b.NextCheckAt, q.now), Probing: b.InFlightProbe, Strip: newStrip(h.Probes), LastChecked: epochMaybe(b.LastChecked, q.now),
 		InFlight: b.Load.InFlight, Tunnels: b.Load.Tunnels, Weight: weightText(b), Figures: q.backendFigures(v.Entrypoint.ID, h.Load),
 	}
-	out.Order, out.Flags, out.Facts, out.Most = q.orderOf(h), flagsOf(h), q.layerFacts(v, h), h.Backend.MaxConnections
+	out.Order, out.Flags, out.Facts, out.Most = q.orderOf(h), q.flagsOf(h), q.layerFacts(v, h), h.Backend.MaxConnections
 	out.Acts = q.actsOn(h)
 	out.Suspect = suspicion(text(b.Hint))
 	steps := advice{said: b.Explain}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"fairlead/api"
 	"fairlead/router"
@@ -69,6 +70,7 @@ type census struct {
 	Tripped     int // those of entrypoints that are well otherwise
 	Stuck       int // pending entrypoints whose probes fail
 	Shadowed    int
+	Flapping    int // those that are well at the moment
 	Errors      int // diagnostics
 	Warnings    int
 	Infos       int
@@ -80,7 +82,7 @@ func (c census) Broken() int { return c.States[route.EntrypointDown] + c.States[
 
 // Degraded are those that do not serve as they should.
 func (c census) Degraded() int {
-	return c.Broken() + c.States[route.EntrypointPartial] + c.Tripped + c.Stuck
+	return c.Broken() + c.States[route.EntrypointPartial] + c.Tripped + c.Stuck + c.Flapping
 }
 
 // Down, Panic and Partial are there for templates.
@@ -147,7 +149,7 @@ func navigation(c *census, banners int) []navItem {
 			}
 		}
 	}
-	badge(pageEntrypoints, c.States[route.EntrypointPartial]+c.Stuck, levelWatch)
+	badge(pageEntrypoints, c.States[route.EntrypointPartial]+c.Stuck+c.Flapping, levelWatch)
 	if c.Broken()+c.Circuits > 0 {
 		badge(pageEntrypoints, c.Degraded(), levelAlarm)
 	}
@@ -182,7 +184,7 @@ func (q *request) census() census {
 	v := q.view
 	c := census{Entrypoints: len(v.Entrypoints), States: map[route.EntrypointState]int{}, Rejected: len(v.Rejected)}
 	for i := range v.Entrypoints {
-		c.add(&v.Entrypoints[i])
+		c.add(&v.Entrypoints[i], q.now)
 	}
 	for _, d := range v.Global {
 		c.diagnostic(d.Severity)
@@ -204,7 +206,7 @@ func (q *request) census() census {
 	return c
 }
 
-func (c *census) add(e *router.EntrypointView) {
+func (c *census) add(e *router.EntrypointView, now time.Time) {
 	state, _, _ := verdictOf(e)
 	c.States[state]++
 	if isTripped(e) {
@@ -223,6 +225,9 @@ func (c *census) add(e *router.EntrypointView) {
 	c.Pending += h.Pending
 	if e.ShadowedBy != "" {
 		c.Shadowed++
+	}
+	if rank, ok := problemRank(e, now); ok && rank == rankFlapping {
+		c.Flapping++
 	}
 	for i := range h.Backends {
 		switch h.Backends[i].State {

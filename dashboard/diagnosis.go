@@ -64,6 +64,9 @@ func (q *request) diagnosisOfAll() string {
 	if c.Stuck > 0 {
 		stuck = fmt.Sprintf(", %d pending with probes that fail", c.Stuck)
 	}
+	if c.Flapping > 0 {
+		stuck += fmt.Sprintf(", %d flapping", c.Flapping)
+	}
 	p.line("%s: %d down, %d in panic, %d partial%s; %d of %s in rotation", countOf(c.Entrypoints, "entrypoint"),
 		c.Down(), c.Panic(), c.Partial(), stuck, c.InRotation, countOf(c.Backends, "backend"))
 	const most = 50
@@ -94,6 +97,7 @@ func (q *request) diagnose(p *paper, v *router.EntrypointView) {
 		p.line("  %s", fact)
 	}
 	p.known("  Now: ", pr.Serves)
+	p.known("  Now: ", pr.Failing)
 	for _, step := range pr.Todo {
 		p.line("  Next: %s", step)
 	}

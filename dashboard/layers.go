@@ -158,11 +158,23 @@ func flagOf(h *route.BackendHealth) string {
 
 func fullMark() mark { return mark{"full", "full", levelWatch, "full"} }
 
+func flappingMark() mark { return mark{"flapping", "flapping", levelWatch, "flap"} }
+
 func warmingMark() mark { return mark{"warming", "warming", levelCalm, "warming"} }
 
-// flagsOf are flagOf with their marks, all that hold.
-func flagsOf(h *route.BackendHealth) []mark {
-	var list []mark
+// flapFlag is how often something changed, nothing while it does not flap.
+func (q *request) flapFlag(f *route.Flapping) []mark {
+	if !f.At(q.now) {
+		return nil
+	}
+	m := flappingMark()
+	m.Word = f.Words()
+	return []mark{m}
+}
+
+// flagsOf are flagOf with their marks, all that hold, and that it flaps.
+func (q *request) flagsOf(h *route.BackendHealth) []mark {
+	list := q.flapFlag(route.FlappingOf(h.History))
 	if isFull(h) {
 		list = append(list, fullMark())
 	}
@@ -228,7 +240,7 @@ func isTripped(v *router.EntrypointView) bool {
 func (c *circuit) Loud() bool { return c != nil && c.Mark.Level != levelCalm }
 
 // notes are what a row says of backends that are not simply up or down.
-func notesOf(v *router.EntrypointView) []mark {
+func (q *request) notesOf(v *router.EntrypointView) []mark {
 	count := map[string]int{}
 	for i := range v.Health.Backends {
 		h := &v.Health.Backends[i]
@@ -237,7 +249,7 @@ func notesOf(v *router.EntrypointView) []mark {
 			count[f]++
 		}
 	}
-	var list []mark
+	list := q.flapFlag(v.Health.Flapping())
 	if b := v.Health.Breaker; b != nil && b.State != route.PhaseClosed && !isTripped(v) {
 		list = append(list, markOf(b.State))
 	}

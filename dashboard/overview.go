@@ -73,7 +73,7 @@ func (q *request) verdict(data *overviewData, troubles []found) verdict {
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{c.Down(), "down"}, {c.Circuits, "with an open circuit"}, {c.Panic(), "in panic"}, {c.Partial(), "partial"}, {c.Stuck, "pending with probes that fail"}} {
+	}{{c.Down(), "down"}, {c.Circuits, "with an open circuit"}, {c.Panic(), "in panic"}, {c.Partial(), "partial"}, {c.Stuck, "pending with probes that fail"}, {c.Flapping, "flapping"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s", grouped(part.n), part.word))
 		}
@@ -86,8 +86,11 @@ func (q *request) verdict(data *overviewData, troubles []found) verdict {
 		v.Mark = markOf(route.PhaseOpen)
 	case c.Panic() > 0:
 		v.Mark = markOf(route.EntrypointPanic)
-	case c.Partial() == 0:
+	case c.Partial() > 0:
+	case c.Stuck > 0:
 		v.Mark = markOf(route.EntrypointPending)
+	default:
+		v.Mark = flappingMark()
 	}
 	switch well := c.Entrypoints - c.Degraded(); well {
 	case 0:
@@ -97,8 +100,27 @@ func (q *request) verdict(data *overviewData, troubles []found) verdict {
 	default:
 		v.Rest = fmt.Sprintf("The other %s entrypoints serve as they should.", grouped(well))
 	}
+	v.Rest = failingText(troubles) + v.Rest
 	v.began(troubles, q.now)
 	return v
+}
+
+// failingText says where most requests fail although something serves, with a space
+// behind it.
+func failingText(troubles []found) string {
+	n, name := 0, ""
+	for _, t := range troubles {
+		if t.rank == rankFailing {
+			n, name = n+1, t.view.Entrypoint.ID
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "Most requests of " + name + " fail. "
+	}
+	return "Most requests of " + grouped(n) + " entrypoints in trouble fail. "
 }
 
 // began says when the troubles did.

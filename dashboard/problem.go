@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"fairlead/api"
 	"fairlead/router"
@@ -26,6 +25,8 @@ type problem struct {
 	Code     string
 	// Serves is what clients get now, "" while it serves.
 	Serves string
+	// Failing is how many requests failed lately, "" while few did.
+	Failing string
 	// Circuit is the breaker while it refuses something, nil otherwise.
 	Circuit *circuit
 	// Suspects are why a check itself is probably wrong.
@@ -65,7 +66,7 @@ func (q *request) entryOf(v *router.EntrypointView) entry {
 	out := entry{
 		Root: q.root, ID: e.ID, Name: e.Name, Project: otherThan(e.Name, e.Project), Source: e.Source, Protocol: string(e.Protocol), Mark: markOf(state),
 		Since: momentOf(v.Health.Since, q.now), InRotation: servingOf(&v.Health), Total: v.Health.Total,
-		Shadowed: v.ShadowedBy, Stale: v.Stale, Traffic: q.figuresOf(e.ID), Notes: notesOf(v),
+		Shadowed: v.ShadowedBy, Stale: v.Stale, Traffic: q.figuresOf(e.ID), Notes: q.notesOf(v),
 	}
 	for _, d := range v.Diagnostics {
 		switch severityRank(d.Severity) {
@@ -130,73 +131,6 @@ func nameOf(b *route.Backend) string {
 	return cmp.Or(b.Name, b.ID)
 }
 
-// found is an entrypoint that is a problem, before its words are made.
-type found struct {
-	view *router.EntrypointView
-	rank int
-	at   time.Time
-}
-
-// troubles are the entrypoints that do not serve as they should: the worst first, and
-// among equals what broke last.
-func (q *request) troubles() []found {
-	var hits []found
-	for i := range q.view.Entrypoints {
-		v := &q.view.Entrypoints[i]
-		if rank, ok := problemRank(v); ok {
-			at := v.Health.Since
-			if rank == rankCircuit {
-				at = phaseSince(v.Health.History, route.PhaseOpen)
-			}
-			hits = append(hits, found{v, rank, at})
-		}
-	}
-	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Or(a.rank-b.rank, b.at.Compare(a.at)) })
-	return hits
-}
-
-// Ranks of problems.
-const (
-	rankDown = iota
-	rankCircuit
-	rankPanic
-	rankPartial
-	rankStuck
-	rankShadowed
-)
-
-// isStuck reports whether an entrypoint is pending although its probes were answered, or
-// not answered in time: they fail.
-func isStuck(v *router.EntrypointView) bool {
-	if state, _, _ := verdictOf(v); state != route.EntrypointPending {
-		return false
-	}
-	return slices.ContainsFunc(v.Health.Backends, func(h route.BackendHealth) bool {
-		return h.State == route.StatePending && h.LastResult != nil && !h.LastResult.OK
-	})
-}
-
-func problemRank(v *router.EntrypointView) (int, bool) {
-	state, _, _ := verdictOf(v)
-	if isTripped(v) {
-		return rankCircuit, true
-	}
-	switch state {
-	case route.EntrypointDown:
-		return rankDown, true
-	case route.EntrypointPanic:
-		return rankPanic, true
-	case route.EntrypointPartial:
-		return rankPartial, true
-	case route.EntrypointPending:
-		if isStuck(v) {
-			return rankStuck, true
-		}
-	case route.EntrypointOK, route.EntrypointUnchecked:
-	}
-	return rankShadowed, v.ShadowedBy != ""
-}
-
 func (q *request) problem(v *router.EntrypointView) problem {
 	e := api.EntrypointOf(q.view, v, false)
 	p := problem{entry: q.entryOf(v), Explain: e.Health.Explain, Todo: todo(&e), Code: text(e.Health.Code)}
@@ -209,19 +143,33 @@ func (q *request) problem(v *router.EntrypointView) problem {
 			p.Evidence = append(p.Evidence, a.Name+": "+*a.Detail)
 		}
 	}
-	if e.ShadowedBy != nil {
-		if p.Mark.Level == levelCalm {
-			p.Mark = mark{"warn", "shadowed", levelWatch, "bang"}
-		}
-		p.Explain = "Shadowed: " + *e.ShadowedBy + " takes all of its requests. " + p.Explain
-	}
+	q.overlay(&p, v)
 	if s := e.Health.ServesWhenDown; s != nil {
 		p.Serves = "clients get " + grouped(*s)
 		if e.Health.Reason != nil {
 			p.Serves += " (" + words(*e.Health.Reason) + ")"
 		}
+	} else {
+		p.Failing = p.Traffic.failing()
 	}
 	return p
+}
+
+// overlay marks what is well by its state alone, and says why it is a problem.
+func (q *request) overlay(p *problem, v *router.EntrypointView) {
+	calm := p.Mark.Level == levelCalm
+	if f := v.Health.Flapping(); f.At(q.now) {
+		if calm {
+			p.Mark, p.Since = flappingMark(), momentOf(f.Since, q.now)
+		}
+		p.Explain = "It is flapping, " + f.Words() + ". " + p.Explain
+	}
+	if v.ShadowedBy != "" {
+		if calm {
+			p.Mark = mark{"warn", "shadowed", levelWatch, "bang"}
+		}
+		p.Explain = "Shadowed: " + v.ShadowedBy + " takes all of its requests. " + p.Explain
+	}
 }
 
 // saysCircuit reports whether an explanation tells of the breaker already.

@@ -27,12 +27,16 @@ type figures struct {
 	P50, P99   string
 	Requests   int
 	Abandoned  int // contacts of a backend that say nothing about it
+	Failed     int
+	// Mostly is set when most requests failed.
+	Mostly bool
 }
 
 func figuresOf(m api.TrafficMinute) figures {
 	f := figures{
 		Known: m.Span > 0, Any: m.Requests > 0, Rate: rateText(m.Rate()), Share: shareText(m.ErrorRatio()),
 		Level: levelCalm, P50: msText(m.P50), P99: msText(m.P99), Requests: int(m.Requests), Abandoned: int(m.Abandoned),
+		Failed: int(m.Errors), Mostly: m.Requests > 0 && m.ErrorRatio() >= mostlyError,
 	}
 	if m.Requests > 0 && m.Judged() == 0 {
 		f.Share = "" // nothing has shown whether it fails
@@ -46,8 +50,19 @@ func figuresOf(m api.TrafficMinute) figures {
 	return f
 }
 
-// muchError is the share of errors that is shown as an alarm.
-const muchError = 0.05
+// Shares of errors: one that is shown as an alarm, and one that is nearly an outage.
+const (
+	muchError   = 0.05
+	mostlyError = 0.5
+)
+
+// failing says how many requests failed, "" while few did.
+func (f *figures) failing() string {
+	if f.Level != levelAlarm {
+		return ""
+	}
+	return grouped(f.Failed) + " of " + countOf(f.Requests-f.Abandoned, "request") + " failed in the last minute"
+}
 
 func (q *request) totalFigures() figures {
 	if q.d.cfg.Series == nil {

@@ -171,7 +171,7 @@ func (s *service) fail(i int, kind route.Kind, message, hint string, since time.
 	h.LastResult = &route.ProbeResult{At: h.LastChecked, Kind: kind, Message: message, Remote: b.Address(), Duration: 400 * time.Microsecond}
 	lead := "Out of rotation"
 	if h.InRotation {
-		lead = "Still served because nothing else is verified (panic=all)"
+		lead = "Still gets requests because nothing else is verified (panic=all)"
 	} else {
 		h.EffectiveWeight, h.InFlight = 0, 0
 		h.Load.InFlight.Store(0)

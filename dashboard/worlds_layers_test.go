@@ -131,7 +131,7 @@ func (w *world) probed() {
 		body.fail(i, route.KindBadBody, `the body does not hold "state":"ok"`, "correct healthCheck.body.contains - over 20 real requests succeeded meanwhile, so the check itself is probably wrong - all backends of the route fail alike, so suspect the configuration first",
 			12*time.Minute, route.InPanicAll)
 	}
-	body.is(route.EntrypointPanic, 12*time.Minute, "Panic: no backend is verified; both serve anyway (panic=all); both fail alike (bad body), so suspect the configuration first.")
-	body.h.Panic = route.PanicView{Active: true, Mode: route.PanicAll, Since: w.ago(12 * time.Minute), Reason: "no backend is verified; both serve anyway (panic=all)"}
+	body.is(route.EntrypointPanic, 12*time.Minute, "Panic: no backend is verified; both get the requests anyway (panic=all); both fail alike (bad body), so suspect the configuration first.")
+	body.h.Panic = route.PanicView{Active: true, Mode: route.PanicAll, Since: w.ago(12 * time.Minute), Reason: "no backend is verified; both get the requests anyway (panic=all)"}
 	body.done()
 }

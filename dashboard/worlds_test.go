@@ -62,8 +62,8 @@ func (w *world) degraded() {
 	pay := w.add("shop", "payments", "shop.example.com").path("/pay").replicas(2, 8443).
 		fail(0, route.KindConnectionRefused, "connection refused", refused, 4*time.Minute+12*time.Second, route.InPanicAll).
 		fail(1, route.KindConnectionRefused, "connection refused", refused, 3*time.Minute+52*time.Second, route.InPanicAll).
-		is(route.EntrypointPanic, 3*time.Minute+52*time.Second, "Panic: no backend is verified; both serve anyway (panic=all); both fail alike (connection refused), so suspect the configuration first.")
-	pay.h.Panic = route.PanicView{Active: true, Mode: route.PanicAll, Since: w.ago(3*time.Minute + 52*time.Second), Reason: "no backend is verified; both serve anyway (panic=all)"}
+		is(route.EntrypointPanic, 3*time.Minute+52*time.Second, "Panic: no backend is verified; both get the requests anyway (panic=all); both fail alike (connection refused), so suspect the configuration first.")
+	pay.h.Panic = route.PanicView{Active: true, Mode: route.PanicAll, Since: w.ago(3*time.Minute + 52*time.Second), Reason: "no backend is verified; both get the requests anyway (panic=all)"}
 	pay.done()
 	w.add("auth", "auth", "auth.example.com").replicas(2, 9000).
 		fail(1, route.KindBadStatus, "the status is 503", "the application answers and says that it cannot serve: docker logs auth-auth-2", 47*time.Second, route.OutProbeFailed).

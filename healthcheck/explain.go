@@ -85,11 +85,11 @@ func (p *placement) downStory(h *route.BackendHealth) string {
 	lead := "Out of rotation"
 	switch h.RotationReason {
 	case route.InPanicThreshold:
-		lead = fmt.Sprintf("Still served because fewer than %d %% are verified (panicThreshold)", p.entry.entrypoint.Options.PanicThreshold)
+		lead = fmt.Sprintf("Still gets requests because fewer than %d %% are verified (panicThreshold)", p.entry.entrypoint.Options.PanicThreshold)
 	case route.InPanicAll:
-		lead = "Still served because nothing else is verified (panic=all)"
+		lead = "Still gets requests because nothing else is verified (panic=all)"
 	case route.InPanicLast:
-		lead = "Still served because nothing is verified and it failed last (panic=last)"
+		lead = "Still gets requests because nothing is verified and it failed last (panic=last)"
 	case route.OutPanicOff:
 		lead = "Out of rotation, and panic=off keeps it out although nothing is verified"
 	case route.OutPanicNotSelected:

@@ -1,12 +1,29 @@
 package healthcheck
 
 import (
+	"context"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"fairlead/router/route"
 )
+
+// duo is two backends that served, until they began to do something else.
+func duo(r *rig, then ...func(context.Context) (net.Conn, error)) {
+	hosts := []string{"10.0.0.1:80", "10.0.0.2:80"}
+	for _, host := range hosts {
+		r.net.set(host, accept)
+	}
+	r.apply(r.set("http_api", backend("b0", "10.0.0.1"), backend("b1", "10.0.0.2")))
+	r.run()
+	r.at(time.Second)
+	for i, host := range hosts {
+		r.net.set(host, then[i])
+	}
+	r.at(26 * time.Second)
+}
 
 // entrypointSentences are situations of an entrypoint with its sentence, word for word.
 func entrypointSentences() []struct {
@@ -56,6 +73,46 @@ func entrypointSentences() []struct {
 			r.net.set("10.0.0.2:80", blackhole)
 			r.at(16 * time.Second)
 		}, "Panic: fewer than 50 % of the primaries are verified (1 of 3), so all serve (panicThreshold); b0: connection refused, b1: no answer in time while connecting (5s)."},
+		{"the only one refuses, and never served", func(r *rig) {
+			r.apply(r.set("http_api", backend("b0", "10.0.0.1")))
+			r.run()
+			r.at(time.Second)
+		}, "Panic: no backend is verified; the only one gets the requests anyway (panic=all): connection refused; clients get 503 (all_unhealthy) while it refuses connections."},
+		{"the same with a status of its own", func(r *rig) {
+			s := r.set("http_api", backend("b0", "10.0.0.1"))
+			s.Entrypoint.Options.NoBackendStatus = 502
+			r.apply(s)
+			r.run()
+			r.at(time.Second)
+		}, "Panic: no backend is verified; the only one gets the requests anyway (panic=all): connection refused; clients get 502 (all_unhealthy) while it refuses connections."},
+		{"two that served refuse", func(r *rig) {
+			duo(r, refuse, refuse)
+		}, "Panic: no backend is verified; both get the requests anyway (panic=all); both fail alike (connection refused), so suspect the configuration first; " +
+			"clients get 502 (connect_refused) while they refuse connections."},
+		{"one refuses, one is silent", func(r *rig) {
+			duo(r, refuse, blackhole)
+		}, "Panic: no backend is verified; both get the requests anyway (panic=all); b0: connection refused, b1: no answer in time while connecting (5s)."},
+		{"one that served and one that did not", func(r *rig) {
+			r.net.set("10.0.0.1:80", accept)
+			r.apply(r.set("http_api", backend("b0", "10.0.0.1"), backend("b1", "10.0.0.2")))
+			r.run()
+			r.at(time.Second)
+			r.net.set("10.0.0.1:80", refuse)
+			r.at(16 * time.Second)
+		}, "Panic: no backend is verified; both get the requests anyway (panic=all); both fail alike (connection refused), so suspect the configuration first; " +
+			"clients get errors while they refuse connections."},
+		{"the port of the check refuses", func(r *rig) {
+			r.apply(r.set("http_api", backend("b0", "10.0.0.1", checked(func(c *route.Check) { c.Port = 81 }))))
+			r.run()
+			r.at(time.Second)
+		}, "Panic: no backend is verified; the only one gets the requests anyway (panic=all): connection refused."},
+		{"connections that are refused", func(r *rig) {
+			s := r.set("http_api", backend("b0", "10.0.0.1"))
+			s.Entrypoint.Protocol = route.TCP
+			r.apply(s)
+			r.run()
+			r.at(time.Second)
+		}, "Panic: no backend is verified; the only one gets the requests anyway (panic=all): connection refused; clients' connections are closed while it refuses connections."},
 		{"one on trial", func(r *rig) {
 			trio(r, ejecting())
 			r.requests("b0", 503, 503, 503)

@@ -46,7 +46,7 @@ func standingIn(t *testing.T, r *rules, recovery route.Recovery, d *decision, al
 // What a text says of one that serves, and of one that does not: one of the words it must
 // hold, and none of the others.
 var (
-	saysIn  = regexp.MustCompile(`In rotation|[Ss]till served|it serves|counts as up until|goes on serving|On trial after|[Tt]he next request is its trial`)
+	saysIn  = regexp.MustCompile(`In rotation|[Ss]till gets requests|it serves|counts as up until|goes on serving|On trial after|[Tt]he next request is its trial`)
 	saysOut = regexp.MustCompile(`Out of rotation|[Ss]tanding by|gets nothing|Gets nothing|serve meanwhile|primaries serve|trial waits|then it waits|keeps it out|serves another`)
 )
 

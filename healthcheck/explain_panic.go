@@ -8,8 +8,9 @@ import (
 	"fairlead/router/route"
 )
 
-// panicReason says why unverified backends serve, what is wrong with them, and whether
-// the fault may lie in the check rather than in the backends.
+// panicReason says why unverified backends get the requests, what is wrong with them,
+// whether the fault may lie in the check rather than in the backends, and what clients
+// get as far as that is known. It does not say that they serve: that is what nobody knows.
 func (en *entry) panicReason() string {
 	t := &en.counts
 	if en.decision.scarce {
@@ -18,15 +19,59 @@ func (en *entry) panicReason() string {
 	var which string
 	switch {
 	case t.total == 1:
-		which = "the only one serves anyway"
-	case t.inRotation == t.total && t.total == 2:
-		which = "both serve anyway"
+		which = "the only one gets"
 	case t.inRotation == t.total:
-		which = fmt.Sprintf("all %d serve anyway", t.total)
+		which = all(t.total) + " get"
+	case t.inRotation == 1:
+		which = fmt.Sprintf("1 of %d gets", t.total)
 	default:
-		which = fmt.Sprintf("serving anyway: %d of %d", t.inRotation, t.total)
+		which = fmt.Sprintf("%d of %d get", t.inRotation, t.total)
 	}
-	return fmt.Sprintf("no backend is verified; %s (panic=%s)", which, en.entrypoint.Options.Panic) + en.causes()
+	return fmt.Sprintf("no backend is verified; %s the requests anyway (panic=%s)", which, en.entrypoint.Options.Panic) + en.causes() + en.refusals()
+}
+
+// refusals is what clients get while everybody who gets their requests refuses the
+// connections; "" when somebody does not, or when that is not known: a probe of another
+// port says nothing of the traffic's.
+func (en *entry) refusals() string {
+	proven, others := 0, 0
+	for _, p := range en.placements {
+		switch {
+		case !p.in:
+		case p.check == nil || p.active.status != route.StateDown || p.active.request != nil || p.active.kind != route.KindConnectionRefused ||
+			p.check.target.Port != p.backend().Port:
+			return ""
+		case p.current.Load != nil && p.current.Load.Proven.Load():
+			proven++
+		default:
+			others++
+		}
+	}
+	if proven+others == 0 || en.entrypoint.Protocol == route.UDP {
+		return ""
+	}
+	while := "while they refuse connections"
+	if proven+others == 1 {
+		while = "while it refuses connections"
+	}
+	return "; " + en.refused(proven, others) + " " + while
+}
+
+// refused is what clients get when backends refuse the connections: those that have
+// served before, and others, which may come yet (http.md, Reasons).
+func (en *entry) refused(proven, others int) string {
+	o := &en.entrypoint.Options
+	first, never := route.ReasonConnectRefused, route.ReasonAllUnhealthy
+	switch {
+	case en.entrypoint.Protocol == route.TCP:
+		return "clients' connections are closed"
+	case others == 0:
+		return fmt.Sprintf("clients get %d (%s)", o.StatusFor(first), first)
+	case proven == 0:
+		return fmt.Sprintf("clients get %d (%s)", o.StatusFor(never), never)
+	default:
+		return "clients get errors"
+	}
 }
 
 // scarcity says that panicThreshold made all serve.
@@ -40,7 +85,7 @@ func (en *entry) scarcity() string {
 		en.entrypoint.Options.PanicThreshold, q.verified, q.primaries, which)
 }
 
-// causes is what is wrong with those that serve unverified, with a mark before it.
+// causes is what is wrong with those that get requests unverified, with a mark before it.
 func (en *entry) causes() string {
 	if kind, ok := en.sameFailure(); ok {
 		return fmt.Sprintf("; %s fail alike (%s), so suspect the configuration first", all(en.counts.total), title(kind))

@@ -106,11 +106,11 @@ func (p *placement) passiveStory(h *route.BackendHealth, now time.Time) string {
 	lead := "Out of rotation"
 	switch h.RotationReason {
 	case route.InPanicThreshold:
-		lead = fmt.Sprintf("Ejected, but still served because fewer than %d %% are verified (panicThreshold)", p.entry.entrypoint.Options.PanicThreshold)
+		lead = fmt.Sprintf("Ejected, but it still gets requests because fewer than %d %% are verified (panicThreshold)", p.entry.entrypoint.Options.PanicThreshold)
 	case route.InPanicAll:
-		lead = "Ejected, but still served because nothing else is verified (panic=all)"
+		lead = "Ejected, but it still gets requests because nothing else is verified (panic=all)"
 	case route.InPanicLast:
-		lead = "Ejected, but still served because nothing is verified and it failed last (panic=last)"
+		lead = "Ejected, but it still gets requests because nothing is verified and it failed last (panic=last)"
 	case route.InTrial:
 		lead = "On trial after its ejection"
 	case route.OutBackupStandby:

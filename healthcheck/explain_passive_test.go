@@ -57,7 +57,7 @@ func TestPassiveSentences(t *testing.T) {
 			r.net.set("10.0.0.2:80", refuse)
 			r.net.set("10.0.0.3:80", refuse)
 			r.at(12 * time.Second)
-		}, "Ejected, but still served because nothing else is verified (panic=all): 3 requests in a row failed; last: answered 503 at 00:00:02 UTC. It is ejected until 00:00:32 UTC; then one request at a time is its trial; a successful request in the meantime brings it back at once. Next probe at 00:00:20 UTC."},
+		}, "Ejected, but it still gets requests because nothing else is verified (panic=all): 3 requests in a row failed; last: answered 503 at 00:00:02 UTC. It is ejected until 00:00:32 UTC; then one request at a time is its trial; a successful request in the meantime brings it back at once. Next probe at 00:00:20 UTC."},
 	} {
 		bubble(t, Config{StartupSpread: 1}, func(r *rig) {
 			var edits []func(*route.Options)

@@ -201,7 +201,7 @@ func (en *entry) sentence() string {
 		if en.decision.scarce {
 			return en.scarcity()
 		}
-		return fmt.Sprintf("no backend is verified; %d of %d serve unverified (panic=%s)", t.inRotation, t.total, en.entrypoint.Options.Panic)
+		return fmt.Sprintf("no backend is verified; %d of %d get the requests unverified (panic=%s)", t.inRotation, t.total, en.entrypoint.Options.Panic)
 	case route.EntrypointDown:
 		return en.outcome()
 	case route.EntrypointPending:

@@ -24,7 +24,9 @@ func (p *program) healthCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health [ID]",
 		Short: "State of every entrypoint and backend: in rotation or not, why, since when",
-		Long: `Shows the state of every entrypoint, or of one, and of each of its backends.
+		Long: `Shows the state of every entrypoint, or of one, and of each of its backends, the worst
+first. Where requests fail, it says how many of the last minute did; one that changed
+four times or more within ten minutes between serving and failing is flapping.
 
 Exit codes: 0 all healthy; 1 one is partly healthy, or not judged yet; 2 one serves
 unverified backends (panic) or nothing (down); 3 wrong usage, or no such entrypoint;
@@ -65,8 +67,13 @@ func (p *program) health(ctx context.Context, args []string) error {
 	if len(list) == 0 {
 		return p.nothing(ctx, c)
 	}
-	p.printStale(stales(ctx, c), time.Now())
-	p.printHealth(list, time.Now())
+	now := time.Now()
+	p.printStale(stales(ctx, c), now)
+	if len(args) == 0 {
+		worstFirst(list, now)
+		p.say("%s\n", p.summary(list, now))
+	}
+	p.printHealth(list, now)
 	return nil
 }
 
@@ -166,14 +173,7 @@ func (p *program) printHealth(list []api.Entrypoint, now time.Time) {
 		if i > 0 {
 			p.say("")
 		}
-		line := s.bold(e.ID) + "  " + s.state(e.Health.State)
-		if since := ago(now, e.Health.Since); since != "" {
-			line += s.dim("  for " + since)
-		}
-		if traffic := trafficText(e.Traffic); traffic != "" {
-			line += s.dim("  " + traffic)
-		}
-		p.say("%s", line)
+		p.printHead(e, now)
 		if e.Health.Explain != "" {
 			p.say("%s", s.sentence("  ", e.Health.Explain))
 		}
@@ -194,6 +194,22 @@ func (p *program) printHealth(list []api.Entrypoint, now time.Time) {
 	}
 }
 
+// printHead prints the state of an entrypoint, its traffic, and whether its requests fail.
+func (p *program) printHead(e *api.Entrypoint, now time.Time) {
+	s := p.style(p.Out)
+	line := s.bold(e.ID) + "  " + s.state(e.Health.State)
+	if since := ago(now, e.Health.Since); since != "" {
+		line += s.dim("  for " + since)
+	}
+	if traffic := trafficText(e.Traffic); traffic != "" {
+		line += s.dim("  " + traffic)
+	}
+	p.say("%s", line)
+	if text := failing(e.Traffic); text != "" {
+		p.say("  %s", s.bad(text))
+	}
+}
+
 // notes are what is remarkable about an entrypoint beside its health.
 func notes(e *api.Entrypoint, now time.Time) []string {
 	var list []string
@@ -208,6 +224,9 @@ func notes(e *api.Entrypoint, now time.Time) []string {
 	}
 	if e.Stale {
 		list = append(list, staleNote(e, now))
+	}
+	if f := e.Health.Flapping; f.At(now) {
+		list = append(list, "flapping: "+f.Words())
 	}
 	return list
 }
@@ -227,6 +246,9 @@ func (p *program) printBackends(list []api.BackendHealth, now time.Time) {
 		t.note(b.Explain)
 		if b.Hint != nil && !strings.Contains(b.Explain, *b.Hint) {
 			t.note("Hint: " + *b.Hint)
+		}
+		if f := b.Flapping; len(list) > 1 && f.At(now) { // of a single one it is said above
+			t.note("Flapping: " + f.Words())
 		}
 		for _, text := range layerNotes(b, now) {
 			t.note(text)

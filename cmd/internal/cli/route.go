@@ -58,29 +58,43 @@ func (p *program) routeList(ctx context.Context, f client.Filter) error {
 	if len(list) == 0 && f.Query == "" && f.Source == "" && len(f.States) == 0 {
 		return p.nothing(ctx, c)
 	}
+	now := time.Now()
+	p.printStale(stales(ctx, c), now)
+	p.printRoutes(cleaned(list), now)
+	return nil
+}
+
+func (p *program) printRoutes(list []api.Entrypoint, now time.Time) {
 	s := p.style(p.Out)
+	loud := map[string]bool{} // notes about requests that fail
 	t := table{
 		head: []string{"ENTRYPOINT", "STATE", "IN ROTATION", "HOSTS", "PATH", "CONDITIONS", "SOURCE", "NOTE"},
 		paint: func(column int, cell string) string {
-			if column == 1 {
+			switch {
+			case column == 1:
 				return s.state(cell)
+			case column == 7 && loud[cell]:
+				return s.bad(cell)
 			}
 			return cell
 		},
 	}
-	now := time.Now()
-	p.printStale(stales(ctx, c), now)
-	for _, e := range cleaned(list) {
+	for i := range list {
+		e := &list[i]
+		texts := notes(e, now)
+		if text := failing(e.Traffic); text != "" {
+			texts = append([]string{text}, texts...)
+		}
+		note := strings.Join(texts, "; ")
+		loud[note] = failing(e.Traffic) != ""
 		t.add(e.ID, e.Health.State, fmt.Sprintf("%d of %d", e.Health.InRotation, e.Health.Total),
-			few(e.Config.Hostnames, 2), pathText(e.Config.Path), shorten(conditions(&e.Config), 50), e.Source,
-			strings.Join(notes(&e, now), "; "))
+			few(e.Config.Hostnames, 2), pathText(e.Config.Path), shorten(conditions(&e.Config), 50), e.Source, note)
 	}
 	if len(t.rows) == 0 {
 		p.say("No entrypoint matches.")
-		return nil
+		return
 	}
 	t.write(p.Out, "", s)
-	return nil
 }
 
 // few is the first n of a list, and how many more there are.
