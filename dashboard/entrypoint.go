@@ -72,7 +72,7 @@ func (q *request) entrypoint(id string, plain bool) answer {
 	}
 	for _, a := range e.Absent {
 		data.Absent = append(data.Absent, absence{
-			Name: a.Name, Reason: words(a.Reason), Detail: text(a.Detail), Advice: adviceForAbsent(&a), Until: epochMaybe(a.Until, q.now),
+			Name: a.Name, Reason: words(a.Reason), Detail: text(a.Detail), Advice: q.adviceForAbsent(&e, &a), Until: epochMaybe(a.Until, q.now),
 		})
 	}
 	return q.found("entrypoint", data)

@@ -133,7 +133,7 @@ func nameOf(b *route.Backend) string {
 
 func (q *request) problem(v *router.EntrypointView) problem {
 	e := api.EntrypointOf(q.view, v, false)
-	p := problem{entry: q.entryOf(v), Explain: e.Health.Explain, Todo: todo(&e), Code: text(e.Health.Code)}
+	p := problem{entry: q.entryOf(v), Explain: e.Health.Explain, Todo: q.todo(&e), Code: text(e.Health.Code)}
 	if c := q.circuitOf(v); c.Loud() && !saysCircuit(p.Explain) {
 		p.Circuit = c
 	}
@@ -185,7 +185,7 @@ func (p *problem) suspect(e *api.Entrypoint) {
 }
 
 // todo is what to do about an entrypoint, each advice once.
-func todo(e *api.Entrypoint) []string {
+func (q *request) todo(e *api.Entrypoint) []string {
 	a := advice{said: e.Health.Explain}
 	for _, d := range e.Diagnostics {
 		if e.Health.Code != nil && d.Code == *e.Health.Code || e.ShadowedBy != nil && d.Code == codeShadowed {
@@ -197,10 +197,33 @@ func todo(e *api.Entrypoint) []string {
 	}
 	if len(a.list) == 0 && e.Health.State != string(route.EntrypointOK) {
 		for i := range e.Absent {
-			a.add(adviceForAbsent(&e.Absent[i]))
+			a.add(q.adviceForAbsent(e, &e.Absent[i]))
 		}
 	}
+	if len(a.list) == 0 && e.Health.Total == 0 {
+		a.add(errorHint(e.Diagnostics))
+	}
 	return a.list
+}
+
+// errorHint is what the first error says to do, "" without one.
+func errorHint(list []route.Diagnostic) string {
+	for _, d := range list {
+		if d.Severity == route.SeverityError && d.Hint != "" {
+			return d.Hint
+		}
+	}
+	return ""
+}
+
+// hintOf is what the errors of a candidate say to do, "" when there are none.
+func (q *request) hintOf(candidate string) string {
+	for i := range q.view.Candidates {
+		if c := &q.view.Candidates[i]; c.CandidateID == candidate {
+			return errorHint(c.Diagnostics)
+		}
+	}
+	return ""
 }
 
 // codeShadowed is the diagnostic of an entrypoint whose requests another one takes.
@@ -239,6 +262,15 @@ func adviceFor(b *api.BackendHealth) string {
 		hint = "docker logs --tail 50 " + b.Container.Name
 	}
 	return hint
+}
+
+// adviceForAbsent is what to do about a container that is no backend now. Of one that is
+// refused its own diagnostics know, or else those of its entrypoint.
+func (q *request) adviceForAbsent(e *api.Entrypoint, a *api.Absence) string {
+	if route.AbsenceReason(a.Reason) == route.AbsentRefused {
+		return cmp.Or(q.hintOf(a.CandidateID), errorHint(e.Diagnostics))
+	}
+	return adviceForAbsent(a)
 }
 
 func adviceForAbsent(a *api.Absence) string {

@@ -88,6 +88,33 @@ func TestFlappingComesLast(t *testing.T) {
 	})
 }
 
+// TestWhatIsRefusedHasANextStep: that of the container's own diagnostic, on the overview and
+// on the page; and so has an entrypoint of a file without backends.
+func TestWhatIsRefusedHasANextStep(t *testing.T) {
+	atNoon(t, func(t *testing.T) {
+		w := newWorld(noon)
+		refused := w.add("home", "tv", "tv.example.com")
+		port := route.Diagnose("E106", "set sozune.http.tv.port to the port that the app listens on", "a container with network_mode host needs a port label")
+		refused.e.Absent = []route.Absence{{CandidateID: "c1", Name: "home-tv-1", Why: route.AbsentRefused}}
+		refused.e.Diagnostics = []route.Diagnostic{route.Diagnose("E105", "another hint", "another container"), port}
+		w.view.Candidates = append(w.view.Candidates, route.CandidateDiagnostics{CandidateID: "c1", Diagnostics: []route.Diagnostic{port}})
+		void := w.add("", "void", "void.example.com")
+		void.e.Diagnostics = []route.Diagnostic{route.Diagnose("E107", "name one", "there is no backend")}
+		for _, s := range []*service{refused, void} {
+			s.h.Reason = route.ReasonNoBackends
+			s.is(route.EntrypointDown, time.Minute, "Down.").done()
+		}
+		d := newDashboard(w.built(), nil)
+		for page, hint := range map[string]string{"entrypoints/http_tv": port.Hint, "entrypoints/http_void": "name one"} {
+			for _, at := range []string{"", page} {
+				if body := get(d, at).Body.String(); !strings.Contains(body, `<p class="do"><b>Next</b> <bdi>`+hint) {
+					t.Errorf("%q does not say %q", at, hint)
+				}
+			}
+		}
+	})
+}
+
 // flap gives backend 0 and the entrypoint a history of n changes, 20 s apart, the last of
 // them to what is well.
 func (s *service) flap(n int, since time.Duration) *service {

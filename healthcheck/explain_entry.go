@@ -155,6 +155,9 @@ func (en *entry) downExplain() (lead, text string) {
 		}
 		return lead, "every container has stopped; the route is kept until " + clock(en.entrypoint.RetainedUntil) + " in case one returns."
 	case route.ReasonNoBackends:
+		if len(en.entrypoint.Absent) == 0 { // of a file: no container is meant
+			return lead, "there is no backend, so " + en.get() + "."
+		}
 		return lead, "no container can be sent to" + en.absent() + "."
 	case route.ReasonLeaving:
 		if slices.ContainsFunc(en.placements, func(p *placement) bool { return !p.leaving() }) {

@@ -233,6 +233,9 @@ func (j *judged) inputs(cfg label.Config, t *translation) ([]label.Input, []targ
 		in.Endpoints = []label.Endpoint{{Host: to.host, Port: to.port, Loopback: to.loopback}}
 		inputs, targets = append(inputs, in), append(targets, to)
 	}
+	if len(j.written.Backends) == 0 {
+		j.find("E107", "backends", "name one: backends: [{address: app.internal, port: 8080}]", "there is no backend: nothing can serve the entrypoint")
+	}
 	if len(inputs) == 0 {
 		in := j.parse(cfg, t, 0)
 		in.Presence = label.NoAddress

@@ -52,7 +52,7 @@ var ownErrorCodes = []Explanation{
 		"Set port.",
 		"network_mode: host -> add sozune.http.web.port=8123"),
 	explain("E107", "No usable address",
-		"The container has no address the router could reach: it is on network none alone, or only on networks that are never used (ingress, docker_gwbridge).",
+		"The container has no address the router could reach: it is on network none alone, or only on networks that are never used (ingress, docker_gwbridge). Or an entrypoint of a file names no backend.",
 		"The backend is not used. The router never falls back to its own loopback address.",
 		"Attach the container to a network it shares with the router.",
 		"network_mode: none -> networks: [edge]"),

@@ -97,15 +97,6 @@ type report struct {
 	routed, skipped int // entrypoints and rejected, before the filter
 }
 
-// reportedRoute is one entrypoint that would exist.
-type reportedRoute struct {
-	ID       string   `json:"id"`
-	Hosts    []string `json:"hosts"`
-	Path     string   `json:"path"`
-	Backends []string `json:"backends"`
-	Closed   string   `json:"closed,omitempty"` // the code that closes it
-}
-
 // finding is what there is to say about one candidate, entrypoint or everything.
 type finding struct {
 	About       string             `json:"about"`
@@ -134,7 +125,7 @@ func newReport(v *router.View) report {
 	}
 	for i := range v.Entrypoints {
 		e := &v.Entrypoints[i]
-		r.Entrypoints = append(r.Entrypoints, newReportedRoute(e.Entrypoint))
+		r.Entrypoints = append(r.Entrypoints, newReportedRoute(e, v.Candidates))
 		own := slices.DeleteFunc(slices.Clone(e.Diagnostics), func(d route.Diagnostic) bool { return told[d] })
 		if len(own) > 0 {
 			r.Findings = append(r.Findings, finding{e.Entrypoint.ID, own, ""})
@@ -145,23 +136,6 @@ func newReport(v *router.View) report {
 	}
 	r.count()
 	return r
-}
-
-func newReportedRoute(e *route.Entrypoint) reportedRoute {
-	out := reportedRoute{ID: e.ID, Hosts: []string{}, Backends: []string{}}
-	for i := range e.Match.Hosts {
-		out.Hosts = append(out.Hosts, e.Match.Hosts[i].String())
-	}
-	if e.Match.Path.Value != "" {
-		out.Path = e.Match.Path.Kind.String() + " " + e.Match.Path.Value
-	}
-	for i := range e.Backends {
-		out.Backends = append(out.Backends, e.Backends[i].Address())
-	}
-	if e.FailClosed != nil {
-		out.Closed = e.FailClosed.Code
-	}
-	return out
 }
 
 // candidateNames maps candidate ids to names, as far as the view knows them.
@@ -228,7 +202,7 @@ func (r *report) filter(o *validateOptions) {
 	least := rank[route.Severity(o.severity)]
 	if o.onlySkipped {
 		least = rank[route.SeverityError]
-		r.Entrypoints = slices.DeleteFunc(r.Entrypoints, func(e reportedRoute) bool { return e.Closed == "" && len(e.Backends) > 0 })
+		r.Entrypoints = slices.DeleteFunc(r.Entrypoints, func(e reportedRoute) bool { return e.serves() })
 	} else if least == rank[route.SeverityError] {
 		r.Rejected = slices.DeleteFunc(r.Rejected, func(c route.Rejected) bool { return rank[route.SeverityOf(c.Code)] < least })
 	}
@@ -241,23 +215,8 @@ func (r *report) filter(o *validateOptions) {
 
 func (p *program) printReport(r report, o *validateOptions) {
 	s := p.style(p.Out)
-	if len(r.Entrypoints) > 0 {
-		title := "Routed"
-		if o.onlySkipped {
-			title = "Routed, but nothing would serve"
-		}
-		p.say("%s", s.bold(title))
-		t := table{head: []string{"ENTRYPOINT", "HOSTS", "PATH", "BACKENDS", "NOTE"}}
-		for _, e := range r.Entrypoints {
-			note := ""
-			if e.Closed != "" {
-				note = "closed by " + e.Closed
-			}
-			t.add(e.ID, few(e.Hosts, 2), e.Path, few(e.Backends, 3), note)
-		}
-		t.write(p.Out, "  ", s)
-		p.say("")
-	}
+	p.printEntrypoints("Routed", r.Entrypoints, true)
+	p.printEntrypoints("Routed, but nothing would serve", r.Entrypoints, false)
 	told := p.printRejected(&r)
 	for _, f := range r.Findings {
 		f.Diagnostics = slices.DeleteFunc(f.Diagnostics, func(d route.Diagnostic) bool { return told[f.candidate] == d })

@@ -107,6 +107,44 @@ func TestValidateWithNothingToSay(t *testing.T) {
 	}
 }
 
+// TestValidateSaysWhatNobodyServes: an entry without backends is an error, and so is a
+// service whose only container is refused; neither stands among what is routed.
+func TestValidateSaysWhatNobodyServes(t *testing.T) {
+	routes := tempFile(t, "routes.yaml", `entrypoints:
+  - {name: void, protocol: Http, backends: [], config: {hostnames: [void.localhost]}}
+  - {name: fine, protocol: Http, backends: [{address: 10.0.0.1, port: 80}], config: {hostnames: [fine.localhost]}}
+`)
+	compose := tempFile(t, "compose.yaml", `services:
+  void: {image: x, network_mode: host, labels: {sozune.enable: "true", sozune.http.void.host: void.localhost}}
+  fine: {image: x, labels: {sozune.enable: "true", sozune.http.fine.host: fine.localhost, sozune.http.fine.port: "80"}}
+`)
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}}
+	for file, code := range map[string]string{routes: "E107", compose: "E106"} {
+		r := w.run("validate", "-f", file)
+		routed, rest, _ := strings.Cut(r.out, "Routed, but nothing would serve\n")
+		if r.code != 1 || !strings.Contains(routed, "http_fine") || strings.Contains(routed, "http_void") ||
+			!strings.Contains(rest, "no backend: "+code+"\n") || strings.Contains(rest, "http_fine") || !strings.Contains(rest, "1 error, ") {
+			t.Errorf("%s: rc %d\n%s", code, r.code, r.all())
+		}
+	}
+}
+
+// TestReportedRouteNotes: what is missing of one that serves is said, too.
+func TestReportedRouteNotes(t *testing.T) {
+	for want, r := range map[string]reportedRoute{
+		"":                                 {Backends: []string{"a"}},
+		"no backend":                       {},
+		"no backend: E106, E107":           {Refused: []string{"E106", "E107"}},
+		"without those refused by E106":    {Refused: []string{"E106"}, Backends: []string{"a"}},
+		"closed by E104":                   {Closed: "E104", Backends: []string{"a"}},
+		"closed by E104; no backend: E107": {Closed: "E104", Refused: []string{"E107"}},
+	} {
+		if got := r.note(); got != want || r.serves() != (r.Closed == "" && len(r.Backends) > 0) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestValidateCountsBeforeItFilters: the last line is about everything that was read.
 func TestValidateCountsBeforeItFilters(t *testing.T) {
 	routes := tempFile(t, "routes.yaml", `entrypoints:
