@@ -345,3 +345,34 @@ func TestProtocolIsWhatTheClientSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryByteStaysInItsLine: whatever a client puts into a field, also where it is cut,
+// a line is one line of JSON with that field, and no other field changes.
+func TestEveryByteStaysInItsLine(t *testing.T) {
+	odd := []string{"\u2028", "\u009b", "\u202e", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80", `\u0022`, `","status":200,"x":"`, "\\", "%00%0a"}
+	for b := range 256 {
+		odd = append(odd, string([]byte{byte(b)}))
+	}
+	for _, query := range []Query{QueryRedacted, QueryKept, QueryDropped} {
+		lines := written(t, Config{Query: query}, func(l *Log) {
+			for _, text := range odd {
+				for _, before := range []int{0, 1, maxMethod - 1, maxHost - 1, maxAgent - 1, maxPath - 2} {
+					x, fill := request(), strings.Repeat("f", before)
+					x.HostName, x.Authority, x.Verb = "", fill+text+"z", fill+text+"z"
+					x.Header = fields{"User-Agent": fill + text + "z", "Traceparent": text}
+					l.Log(x, "/"+fill+text+"z?"+text+"="+text)
+				}
+			}
+		})
+		if len(lines) != 6*len(odd) {
+			t.Fatalf("%d lines of %d requests", len(lines), 6*len(odd))
+		}
+		for i, line := range lines {
+			agent, _ := line["user_agent"].(string)
+			path, _ := line["path"].(string)
+			if len(line) != 17 || line["status"] != 200.0 || agent == "" || !strings.HasPrefix(path, "/") || line["trace_id"] != nil {
+				t.Errorf("%q: %v", odd[i/6], line)
+			}
+		}
+	}
+}
