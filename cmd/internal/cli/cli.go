@@ -177,10 +177,15 @@ func (p *program) root() *cobra.Command {
 		Long: `Fairlead watches the container engine, turns labels into routes, probes every
 backend, keeps traffic on those that can serve, and can always say why.
 
+Commands that ask a running router find it at --admin or FAIRLEAD_ADMIN, else at
+http://127.0.0.1:3035, and send FAIRLEAD_USER and FAIRLEAD_PASSWORD.
+
 Exit codes: 0 done, 1 failed, 3 wrong usage, 4 router not reachable, or it lets this
 user read nothing (401, 403); route resolve, health and what is asked of backends
 (orders, probe) say more with 1 and 2 (see their help).`,
-		Example: `  fairlead serve                                     run the router
+		Example: `  fairlead demo                                      a router and sick backends, to try all of this
+  fairlead doctor                                    what is in the way on this machine
+  fairlead serve                                     run the router
   fairlead route resolve http://app.example.com/v1   which route takes a request, and why
   fairlead health                                    every entrypoint, every backend
   fairlead validate                                  what the engine's labels amount to

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,10 +186,16 @@ func (d *doctor) router(ctx context.Context, s *config.Config) bool {
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	if err := c.Healthy(limited); err != nil {
+		if d.pasted(c.URL(), err) {
+			return true
+		}
 		d.add("router", verdictNote, "none answers at "+c.URL(), "")
 		return false
 	}
 	providers, err := c.Providers(limited)
+	if d.pasted(c.URL(), err) {
+		return true
+	}
 	if err != nil {
 		d.add("router", verdictWarn, "it answers at "+c.URL()+" but does not let us ask: "+err.Error(), "set FAIRLEAD_USER and FAIRLEAD_PASSWORD")
 		return true
@@ -204,6 +211,17 @@ func (d *doctor) router(ctx context.Context, s *config.Config) bool {
 	for _, g := range global {
 		d.add("router", verdictOf(g.Severity), g.Message+" ("+g.Code+")", g.Hint)
 	}
+	return true
+}
+
+// pasted reports whether an error is the answer of a page of the dashboard, and says so.
+func (d *doctor) pasted(asked string, err error) bool {
+	admin, page := withoutDashboard(asked)
+	status, answered := statusOf(err)
+	if !page || !answered || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+		return false
+	}
+	d.add("router", verdictFail, printable(asked)+" is an address of the dashboard", "leave the end away: "+printable(admin))
 	return true
 }
 

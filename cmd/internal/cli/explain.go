@@ -15,11 +15,13 @@ var isCode = regexp.MustCompile(`^[A-Za-z][0-9]{1,4}$`)
 
 func (p *program) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "explain CODE|ID",
+		Use:   "explain [CODE|ID]",
 		Short: "Cause, effect and fix of a code; or why each backend of an entrypoint is where it is",
 		Long: `With a code such as E001: what brings it about, what it costs, how to get rid of
 it, and an example. With the id of an entrypoint: one sentence on every backend,
-asked from the running router. Without an argument: all codes.`,
+asked from the running router. Without an argument: all codes.
+
+Exit codes: 0 done; 3 no such code or entrypoint; 4 router not reachable.`,
 		Example: "  fairlead explain\n  fairlead explain E001\n  fairlead explain http_api",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -28,6 +28,9 @@ func (p *program) healthCommand() *cobra.Command {
 first. Where requests fail, it says how many of the last minute did; one that changed
 four times or more within ten minutes between serving and failing is flapping.
 
+An entrypoint is what one service declares. ID is its id, such as http_api, or its name;
+fairlead route list shows them.
+
 Exit codes: 0 all healthy; 1 one is partly healthy, or not judged yet; 2 one serves
 unverified backends (panic) or nothing (down); 3 wrong usage, or no such entrypoint;
 4 router not reachable.`,

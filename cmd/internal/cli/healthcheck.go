@@ -35,7 +35,7 @@ environment: flags of another process are not known here). With --ready it asks 
 instead: whether every provider was read and the router takes connections, which is
 what a new router must say before an old one is stopped. With --serving it need only
 take connections: a provider may be missing while another one gives routes, as at a
-boot without the engine. Exit codes: 0 yes, 1 no.`,
+boot without the engine. Exit codes: 0 yes, 1 no, 3 wrong usage.`,
 		Example: `  fairlead healthcheck
   fairlead healthcheck --admin http://127.0.0.1:9000
   fairlead healthcheck --ready --wait 60s --admin http://127.0.0.1:3036`,

@@ -87,6 +87,10 @@ func TestAddressOfTheDashboard(t *testing.T) {
 			}
 		}
 	}
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH=" + tempFile(t, "routes.yaml", "entrypoints: []\n"), "FAIRLEAD_PROXY_HTTP_LISTEN=127.0.0.1:0", "FAIRLEAD_ADMIN_LISTEN=127.0.0.1:0"}}
+	if r := w.run("doctor", "--admin", pages.URL+"/dashboard/"); r.code != exitFailed || !strings.Contains(r.out, "/dashboard is an address of the dashboard\n      fix: leave the end away: "+pages.URL+"\n") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
+	}
 	live := liveWorld(t, view(t, someVerdicts()))
 	admin := strings.TrimPrefix(live.env[0], "FAIRLEAD_ADMIN=")
 	behind := httptest.NewServer(http.StripPrefix("/dashboard", proxyTo(t, admin)))

@@ -26,10 +26,11 @@ type ordering struct {
 func (p *program) orderCommands() []*cobra.Command {
 	list := []struct {
 		action      route.OrderAction
+		example     string
 		short, long string
 	}{
 		{
-			route.OrderDrain, "Take a backend out of rotation without cutting anything",
+			route.OrderDrain, ` --reason "kernel update" --for 1h`, "Take a backend out of rotation without cutting anything",
 			`Takes a backend out of rotation: it gets no new requests, what is in flight and open
 WebSockets go on. Clients that a sticky cookie binds to it are served until
 drain.timeout, then they move. Probes go on. The answer says how many requests and
@@ -37,31 +38,32 @@ tunnels are left, and from when on the container may be stopped. An order in for
 replaced; the answer says whose and which.`,
 		},
 		{
-			route.OrderMaintenance, "Take a backend out of rotation and stop its probes",
+			route.OrderMaintenance, ` --reason "new disk"`, "Take a backend out of rotation and stop its probes",
 			`Takes a backend out of rotation at once, for bound clients too, closes its idle
 connections and stops its probes. What is in flight ends as it would.`,
 		},
 		{
-			route.OrderReady, "End a drain or a maintenance",
+			route.OrderReady, "", "End a drain or a maintenance",
 			`Ends a drain or a maintenance. Whether the backend serves then is what its probes and
 its provider say now; after a maintenance a probe is made at once and decides.`,
 		},
 		{
-			route.OrderEject, "Eject a backend as failing traffic would",
+			route.OrderEject, ` --reason "stale answers" --for 5m`, "Eject a backend as failing traffic would",
 			`Ejects a backend as real traffic does that fails (passive.failures): for --for, or the
 entrypoint's ejection time. It comes back as passive.recovery says.`,
 		},
-		{route.OrderUneject, "End the ejection of a backend", `Ends the ejection of a backend: it serves at once if its probes say so.`},
+		{route.OrderUneject, "", "End the ejection of a backend", `Ends the ejection of a backend: it serves at once if its probes say so.`},
 	}
 	out := make([]*cobra.Command, len(list))
 	for i, o := range list {
-		out[i] = p.orderCommand(o.action, o.short, o.long)
+		out[i] = p.orderCommand(o.action, o.example, o.short, o.long)
 	}
 	return out
 }
 
 const orderHelp = `
 
+ENTRYPOINT is an id such as http_api; fairlead health shows the ids and the backends.
 BACKEND is an id, a name, a container or an address; it may be left out when there is
 only one. An order needs a user with the role admin: FAIRLEAD_USER and
 FAIRLEAD_PASSWORD.
@@ -69,18 +71,18 @@ FAIRLEAD_PASSWORD.
 Exit codes: 0 done; 2 refused (it would leave nothing to serve, means nothing now, or
 this user may not give it); 3 wrong usage, or no such backend; 4 router not reachable.`
 
-func (p *program) orderCommand(action route.OrderAction, short, long string) *cobra.Command {
+func (p *program) orderCommand(action route.OrderAction, example, short, long string) *cobra.Command {
 	o := &ordering{}
 	cmd := &cobra.Command{
 		Use: string(action) + " ENTRYPOINT [BACKEND]", Short: short, Long: long + orderHelp,
-		Example: fmt.Sprintf("  fairlead %s http_api shop-api-1 --reason \"kernel update\"", action),
+		Example: fmt.Sprintf("  fairlead %s http_api shop-api-1%s", action, example),
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.order(cmd.Context(), action, o, args[0], strings.Join(args[1:], ""))
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Reason, "reason", "", "why, shown wherever the state is")
+	f.StringVar(&o.Reason, "reason", "", "`TEXT` that says why, shown wherever the state is")
 	if action != route.OrderReady && action != route.OrderUneject {
 		f.StringVar(&o.For, "for", "", "`DURATION` such as 30m after which it ends by itself")
 		f.BoolVar(&o.Force, "force", false, "carry it out even if nothing is left to serve")

@@ -47,8 +47,9 @@ an id, a name, a container or an address. It is a dry run unless --apply is give
 the result counts as that of any probe. It needs a user with the role admin:
 FAIRLEAD_USER and FAIRLEAD_PASSWORD.
 
-Exit codes: 0 passed; 1 failed; 2 refused by the router (this user may not, once a second
-is the most, or it is not probed now); 3 wrong usage; 4 router not reachable.`,
+Exit codes: 0 passed; 1 failed; 2 refused by the router (this user may not ask for it, the
+last one is less than a second ago, or the backend is not probed now); 3 wrong usage;
+4 router not reachable.`,
 		Example: `  fairlead probe 127.0.0.1:5432
   fairlead probe http://127.0.0.1:8080/health --status 200 --contains ready
   fairlead probe https://app.internal --sni app.example.com --ca ca.pem
@@ -92,17 +93,17 @@ func (o *probeOptions) flags(cmd *cobra.Command) {
 	f.StringArrayVarP(&o.headers, "header", "H", nil, "request header `'Name: value'`; repeatable")
 	f.StringVar(&o.status, "status", "", "accepted statuses, a `LIST` such as 200,204 or 2xx,!204 (default 2xx,3xx)")
 	f.StringVar(&o.contains, "contains", "", "`TEXT` that the first 64 KiB of the body must hold")
-	f.StringVar(&o.regex, "regex", "", "`EXPRESSION` (RE2) that they must match")
+	f.StringVar(&o.regex, "regex", "", "`EXPRESSION` (RE2) that the first 64 KiB of the body must match")
 	f.StringVar(&o.grpcService, "grpc-service", "", "`SERVICE` to ask the gRPC health service for (default: the server as a whole)")
 	f.BoolVar(&o.followRedirects, "follow-redirects", false, "follow redirects to the same host and port, at most 3")
 	f.DurationVar(&o.timeout, "timeout", route.DefaultProbeTimeout, "`TIME` for the whole probe")
 	f.BoolVar(&o.insecure, "insecure", false, "do not verify the certificate")
 	f.StringVar(&o.ca, "ca", "", "`FILE` with the authorities to trust, PEM (default: the system's)")
 	f.StringVar(&o.cert, "cert", "", "`FILE` with the client certificate, PEM")
-	f.StringVar(&o.key, "key", "", "`FILE` with its key, PEM (default: the one of --cert)")
+	f.StringVar(&o.key, "key", "", "`FILE` with the key of --cert, PEM (default: the file of --cert)")
 	f.BoolVar(&o.linkLocal, "allow-link-local", false, "permit link-local addresses, except the metadata service of clouds")
-	f.IntVar(&o.count, "count", 1, "how many probes, one after the other; failed when the last one is")
-	f.DurationVar(&o.interval, "interval", time.Second, "`TIME` between their starts")
+	f.IntVar(&o.count, "count", 1, "make `N` probes, one after the other; failed when the last one is")
+	f.DurationVar(&o.interval, "interval", time.Second, "`TIME` between the starts of several probes")
 }
 
 // probeAddress probes an address from this machine.

@@ -85,7 +85,7 @@ func (t *probeTarget) setPort(u *url.URL) error {
 	if _, port, err := net.SplitHostPort(u.Host); err == nil || t.backend.Port == 0 {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return usage(addressForms, "the address has no port between 1 and 65535")
+			return usage(addressForms+"; a backend of a route is probed with fairlead probe ENTRYPOINT BACKEND", "the address has no port between 1 and 65535")
 		}
 		t.backend.Port = uint16(n)
 	}

@@ -29,6 +29,10 @@ func (p *program) routeListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Every entrypoint with its hosts, path, conditions and state",
+		Long: `Lists every entrypoint with its hosts, path, conditions and state, asked from the
+running router.
+
+Exit codes: 0 done, even if nothing is listed; 3 wrong usage; 4 router not reachable.`,
 		Example: `  fairlead route list
   fairlead route list -q example.com
   fairlead route list --state down,panic`,
@@ -37,7 +41,7 @@ func (p *program) routeListCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&f.Query, "query", "q", "", "only those with these `words` in name, host, path or address")
 	cmd.Flags().StringSliceVar(&f.States, "state", nil, "only those in these `states`: ok, partial, panic, down, pending, unchecked")
-	cmd.Flags().StringVar(&f.Source, "source", "", "only those of this `provider`")
+	cmd.Flags().StringVar(&f.Source, "source", "", "only those of this `provider`: docker or file")
 	p.asking(cmd)
 	return cmd
 }
