@@ -101,6 +101,9 @@ var shapes = []shape{
 	shapeOf(`^((?:services|jobs|volumes|networks|secrets|configs|models|include|name)[.\[][\w.\-\[\]]+):? `, "$1: the value cannot be used"),
 }
 
+// keyed is how the decoder writes the key of a mapping.
+var keyed = regexp.MustCompile(`\[([a-zA-Z_][\w.\-]*)\]`)
+
 // redacted makes one line of an error's text, and not a long one, without values.
 func redacted(err error) error {
 	var told []string
@@ -134,6 +137,7 @@ func tell(err error) string {
 	for _, s := range shapes {
 		if at := s.error.FindStringSubmatchIndex(text); at != nil {
 			out := strings.TrimPrefix(string(s.error.ExpandString(nil, s.text, text, at)), ": ")
+			out = keyed.ReplaceAllString(out, ".$1")
 			if len(out) > 300 {
 				out = out[:300] + "..."
 			}
