@@ -209,7 +209,7 @@ func (p *program) printHead(e *api.Entrypoint, now time.Time) {
 	}
 	p.say("%s", line)
 	if text := failing(e.Traffic); text != "" {
-		p.say("  %s", s.bad(text))
+		p.say("%s", s.bad(s.sentence("  ", text)))
 	}
 }
 
