@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"strconv"
 	"strings"
@@ -67,7 +68,8 @@ const (
 	maxChecks  = 2 // at once, and half of the processors
 	checkWait  = 3 * time.Second
 	fresh      = time.Minute // a Basic credential is not checked again
-	remembered = time.Hour   // and is not slowed by the failures of others
+	remembered = time.Hour   // and is not slowed by the failures of others, from its address
+	maxFrom    = 64          // addresses of one user that are remembered
 )
 
 // account is a user with what is known about its password.
@@ -76,9 +78,30 @@ type account struct {
 	role Role
 	hash passwordHash
 
-	mu       sync.Mutex
-	mac      []byte // of the credential that was right last
-	verified time.Time
+	mu   sync.Mutex
+	mac  []byte                     // of the credential that was right last
+	from map[netip.Prefix]time.Time // where it came from, and when last
+}
+
+// gotIn remembers that a credential was right. Of the addresses it forgets the one that
+// was there longest ago.
+func (a *account) gotIn(mac []byte, address netip.Prefix) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.from == nil {
+		a.from = map[netip.Prefix]time.Time{}
+	}
+	a.mac, a.from[address] = mac, time.Now()
+	if len(a.from) <= maxFrom {
+		return
+	}
+	var oldest netip.Prefix
+	for p, at := range a.from {
+		if p != address && (oldest == netip.Prefix{} || at.Before(a.from[oldest])) {
+			oldest = p
+		}
+	}
+	delete(a.from, oldest)
 }
 
 // users checks passwords. It is safe for concurrent use.
@@ -128,11 +151,11 @@ func (u *users) derive(parts ...string) []byte {
 // the last minute is not computed again.
 func (u *users) login(ctx context.Context, remote, name, password string, reuse bool) (*account, *Error) {
 	mac, place := u.derive("credential", name, password), binary.BigEndian.Uint64(u.derive("name", name))
-	known, age := u.recognise(name, mac)
+	address := prefixOf(remote)
+	known, age := u.recognise(name, mac, address)
 	if known && reuse && age < fresh {
 		return u.byName[name], nil
 	}
-	address := prefixOf(remote)
 	counted := !known || age >= remembered
 	if counted {
 		if d := u.limiter.take(address, name, place); d > 0 {
@@ -160,21 +183,21 @@ func (u *users) login(ctx context.Context, remote, name, password string, reuse 
 	if counted {
 		u.limiter.back(address, name, place)
 	}
-	a.mu.Lock()
-	a.mac, a.verified = mac, time.Now()
-	a.mu.Unlock()
+	a.gotIn(mac, address)
 	return a, nil
 }
 
-// recognise reports whether a credential was right, and how long ago.
-func (u *users) recognise(name string, mac []byte) (known bool, age time.Duration) {
+// recognise reports whether a credential was right from this address, and how long ago:
+// from elsewhere a right guess must be slowed as wrong ones are, or it would stand out.
+func (u *users) recognise(name string, mac []byte, address netip.Prefix) (known bool, age time.Duration) {
 	a := u.byName[name]
 	if a == nil {
 		return false, 0
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.mac != nil && hmac.Equal(a.mac, mac), time.Since(a.verified)
+	at, seen := a.from[address]
+	return seen && hmac.Equal(a.mac, mac), time.Since(at)
 }
 
 // acquire waits for its turn to check a password; whoever is told true gives it back.

@@ -181,3 +181,33 @@ func TestPrefixOf(t *testing.T) {
 		}
 	}
 }
+
+// TestARightGuessIsSlowedAsWrongOnesAre: that the user got in a moment ago from another
+// address does not let whoever guesses find the password among answers of 429.
+func TestARightGuessIsSlowedAsWrongOnesAre(t *testing.T) {
+	const elsewhere = "198.51.100.7:1"
+	synctest.Test(t, func(t *testing.T) {
+		u, _ := countingUsers(0)
+		if status, _ := try(t, u, far, "ops", canary); status != http.StatusOK {
+			t.Fatal(status)
+		}
+		for range 2 * triesPerAddress {
+			try(t, u, elsewhere, "ops", "x")
+		}
+		if status, _ := try(t, u, elsewhere, "ops", canary); status != http.StatusTooManyRequests {
+			t.Errorf("the right guess: %d", status)
+		}
+		if status, _ := try(t, u, far, "ops", canary); status != http.StatusOK {
+			t.Errorf("the user itself: %d", status)
+		}
+		for i := range 2 * maxFrom {
+			<-time.After(time.Second)
+			if status, _ := try(t, u, fmt.Sprintf("203.0.113.%d:1", i), "ops", canary); status != http.StatusOK {
+				t.Fatalf("login %d: %d", i, status)
+			}
+		}
+		if n := len(u.byName["ops"].from); n != maxFrom {
+			t.Errorf("%d addresses are remembered, want %d", n, maxFrom)
+		}
+	})
+}
