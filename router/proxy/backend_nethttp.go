@@ -3,7 +3,6 @@ package proxy
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -86,6 +85,7 @@ func (t *transport) send(c *call, fresh bool) (*response, error) {
 		_ = res.Body.Close()
 		return nil, err
 	}
+	c.conn.conn.restoreLast(res)
 	t.up.idle.sawHeader(header(res.Header))
 	if tiesLogin(res.Header) {
 		t.up.single.Store(true)
@@ -144,6 +144,7 @@ type outgoing struct {
 	tries   int // connections that the transport took for it
 	interim int
 	once    once // for HTTP/2 alone
+	on      atomic.Pointer[conn]
 }
 
 // request builds the outgoing request: the client's path bytes, its Host, no header
@@ -250,7 +251,9 @@ func (o *outgoing) gotConn(info httptrace.GotConnInfo) {
 	at.answered.Store(false)
 	at.reused.Store(info.Reused)
 	at.doubt, at.making = 0, 0
-	if at.conn = connOf(info.Conn); at.conn != nil {
+	at.conn = connOf(info.Conn)
+	o.on.Store(at.conn)
+	if at.conn != nil {
 		at.before = at.conn.written.Load()
 		if !info.Reused {
 			at.doubt, at.making = at.conn.doubt, at.conn.making
@@ -289,14 +292,15 @@ func (o *outgoing) got1xx(code int, h textproto.MIMEHeader) error {
 		return errors.New("the backend sent too many interim responses")
 	}
 	if code > http.StatusSwitchingProtocols {
+		o.on.Load().restore(http.Header(h))
 		o.call.inform(code, header(h))
 	}
 	return nil
 }
 
 func connOf(nc net.Conn) *conn {
-	if secured, ok := nc.(*tls.Conn); ok {
-		nc = secured.NetConn()
+	if secured, ok := nc.(*securedConn); ok {
+		return secured.raw
 	}
 	c, _ := nc.(*conn)
 	return c
@@ -359,12 +363,14 @@ func readUpgrade(c *call, nc net.Conn) (*response, error) {
 			return nil, err
 		}
 		if res.StatusCode >= 100 && res.StatusCode < 200 && res.StatusCode != http.StatusSwitchingProtocols {
+			c.conn.conn.restore(res.Header)
 			c.inform(res.StatusCode, header(res.Header))
 			continue
 		}
 		if err := checkHead(res, true); err != nil {
 			return nil, err
 		}
+		c.conn.conn.restoreLast(res)
 		limit.N = 1<<63 - 1
 		out := fromHTTP(res)
 		if res.StatusCode == http.StatusSwitchingProtocols {

@@ -29,6 +29,7 @@ type conn struct {
 	making time.Duration        // how long it took to be made, TLS included
 	user   atomic.Pointer[call] // the call that uses it, nil while it is idle
 	idleAt atomic.Int64         // nanoseconds from opened to the end of the last call; 0 before
+	head   responseHead         // for HTTP/1 alone
 	// unheard is set for HTTP/2 alone: nanoseconds from opened to the first request after
 	// which nothing came; 0 once something came.
 	unheard atomic.Int64
@@ -39,6 +40,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 && c.unheard.Load() != 0 {
 		c.unheard.Store(0)
+	}
+	if c.up.tls == nil {
+		c.head.feed(p[:max(n, 0)])
 	}
 	if c.user.Load() == nil {
 		c.heard(n, err)
@@ -147,7 +151,7 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
 		_ = c.Close()
 		return nil, &dialError{kind: kindOf(err, route.KindTLSFailure), tls: true, err: err}
 	}
-	return secured, nil
+	return &securedConn{Conn: secured, raw: c}, nil
 }
 
 // dialAllowed tries the backend's addresses in turn; each gets a fair share of the

@@ -81,6 +81,7 @@ func (l *idleLimit) lower(to time.Duration) {
 // took notes that a call uses the connection from now on.
 func (c *conn) took(by *call) {
 	c.start.Store(c.written.Load())
+	c.head.expect()
 	c.user.Store(by)
 }
 

@@ -164,6 +164,7 @@ func (u *upstream) sendUpgrade(c *call) (*response, *failure) {
 	c.sending()
 	if c.conn.conn = connOf(nc); c.conn.conn != nil {
 		c.conn.doubt, c.conn.making = c.conn.conn.doubt, c.conn.conn.making
+		c.conn.conn.head.expect()
 	}
 	// The call ends by itself when its response body is relayed or cut, so this
 	// bounds a body that stalls, too.
