@@ -142,10 +142,16 @@ func TestEveryPageWorksWithoutScripts(t *testing.T) {
 	eventually(t, ctx, 20*time.Second, `location.search.includes('q=payments') && document.querySelectorAll('tbody tr').length === 1`)
 	do(t, ctx, chromedp.Click("tbody a.row"))
 	eventually(t, ctx, 20*time.Second, `location.pathname.endsWith('/entrypoints/http_payments')`)
-	do(t, ctx, chromedp.Click(".theme button"))
-	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'light' && location.pathname.endsWith('/entrypoints/http_payments')`)
-	do(t, ctx, chromedp.Click(".theme button"))
-	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'dark'`)
+	const shown = `[...document.querySelectorAll('.theme button')].filter(b => b.checkVisibility()).map(b => b.value).join()`
+	for _, system := range []string{"light", "dark"} { // each press inverts what is seen, the first one, too
+		scheme(t, ctx, system)
+		other := map[string]string{"light": "dark", "dark": "light"}[system]
+		eventually(t, ctx, 20*time.Second, shown+` === '`+other+`'`)
+		do(t, ctx, chromedp.Click(".theme .on-"+system))
+		eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === '`+other+`' && location.pathname.endsWith('/entrypoints/http_payments') && `+shown+` === 'auto'`)
+		do(t, ctx, chromedp.Click(".theme .on-"+system))
+		eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === undefined`)
+	}
 }
 
 // TestBehindAPathPrefix: pages, script, events and filter through a proxy that adds a
@@ -170,8 +176,8 @@ func TestBehindAPathPrefix(t *testing.T) {
 	eventually(t, ctx, 2*time.Second, `document.querySelector('.problem[data-key=http_shop]')`)
 	do(t, ctx, chromedp.Click(".problem a.row"))
 	eventually(t, ctx, 20*time.Second, `location.pathname === '/ops/edge/dashboard/entrypoints/http_shop' && document.getElementById('live').dataset.live === 'on'`)
-	do(t, ctx, chromedp.Click(".theme button"))
-	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'light' && location.pathname === '/ops/edge/dashboard/entrypoints/http_shop'`)
+	do(t, ctx, chromedp.Click(".theme .on-light"))
+	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'dark' && location.pathname === '/ops/edge/dashboard/entrypoints/http_shop'`)
 }
 
 // TestKeyboard: filter, rows, jumps, help, and none of it while somebody types.

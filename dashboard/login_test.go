@@ -61,8 +61,8 @@ func TestLoggingInAndOut(t *testing.T) {
 	eventually(t, ctx, 20*time.Second, `document.querySelector('#login-problem')?.innerText.length > 5 && document.querySelector('input[name=name]').value === 'ana' && document.activeElement.name === 'password'`)
 	do(t, ctx, chromedp.SendKeys("input[name=password]", "correct horse"), chromedp.Click(".login button"))
 	eventually(t, ctx, 20*time.Second, `location.pathname + location.search === '/edge/dashboard/entrypoints?q=pay' && document.querySelector('.who').innerText === 'ana' && document.getElementById('live').dataset.live === 'on'`)
-	do(t, ctx, chromedp.Click(".theme button"))
-	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'light' && location.search === '?q=pay'`)
+	do(t, ctx, chromedp.Click(".theme .on-light"))
+	eventually(t, ctx, 20*time.Second, `document.documentElement.dataset.theme === 'dark' && location.search === '?q=pay'`)
 	do(t, ctx, chromedp.Click(".user button"))
 	eventually(t, ctx, 20*time.Second, `location.pathname === '/edge/login'`)
 

@@ -106,6 +106,19 @@ func TestNothingOverflowsOnAPhone(t *testing.T) {
 	}
 }
 
+// TestADoubtHasThePhonesWidth: its sentence stands below its title, not in a strip beside it.
+func TestADoubtHasThePhonesWidth(t *testing.T) {
+	ctx := newBrowser(t)
+	server := serve(t, still{layersView(time.Now())}, nil)
+	do(t, ctx, chromedp.EmulateViewport(400, 900, chromedp.EmulateMobile))
+	for _, page := range []string{"", "health", "entrypoints/http_report"} {
+		do(t, ctx, chromedp.Navigate(server.URL+"/dashboard/"+page))
+		if narrow := eval[float64](t, ctx, `Math.min(...[...document.querySelectorAll('.suspect bdi')].map(e => e.getBoundingClientRect().width))`); narrow < 200 || narrow > 400 {
+			t.Errorf("%q: a sentence is %v wide", page, narrow)
+		}
+	}
+}
+
 // crowdView has entrypoints with 1 to 12 backends, and one with more than a strip shows.
 func crowdView(now time.Time) *router.View {
 	w := newWorld(now)
