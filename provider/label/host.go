@@ -168,7 +168,7 @@ func hostHint(s *scope, text string) string {
 			host = bare
 		}
 		if _, err := parseHost(host); err == nil {
-			return fmt.Sprintf("write the host alone: %s; a route serves http, and https with %s=true", host, s.label("tls"))
+			return "write the host alone: " + host
 		}
 		return "write the host alone, without a scheme"
 	}

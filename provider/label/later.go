@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+
+	"fairlead/router/route"
 )
 
 // laterKeys validates the keys that this version knows but does not act on: their
@@ -49,10 +51,11 @@ func laterProblem(e entry) error {
 func (s *scope) pitfalls(e entry) {
 	switch e.key.Name {
 	case "httpsRedirect":
+		tlsKey := catalog.must(route.HTTP, "tls")
 		tls, ok := s.get("tls")
 		on, _ := parseBool(tls.text)
 		if redirect, _ := parseBool(e.text); redirect && (!ok || !on) {
-			s.add("W016", e.label, show(e.key, e.text), "add "+s.label("tls")+"=true",
+			s.add("W016", e.label, show(e.key, e.text), notYetHere("add "+s.label("tls")+"=true", tlsKey),
 				"the redirect would lead to a route that is not served on HTTPS: it is ignored")
 		}
 	}

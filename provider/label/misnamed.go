@@ -20,7 +20,8 @@ func (f *found) misnamed() {
 			continue
 		}
 		for _, s := range f.meant(id) {
-			s.add("E104", label, route.Redacted, "write the name of the service that the label protects, or give service "+id.service+" a host",
+			hint := unenforced("write the name of the service that the label protects, or give service "+id.service+" a host", catalog.protections()...)
+			s.add("E104", label, route.Redacted, hint,
 				"this protects service %s, which has no host, and most likely means service %s: the route answers 503 instead of standing open", id.service, s.decl.Service)
 			s.decl.fail("E104", label)
 		}

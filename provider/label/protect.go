@@ -33,7 +33,11 @@ func (s *scope) unavailable(e entry) {
 
 // invalid closes the route because a label that protects is wrong.
 func (s *scope) invalid(e entry, format string, args ...any) {
-	s.add("E104", e.label, show(e.key, e.text), fmt.Sprintf("set %s to %s", shorten(e.label, shownLabel), e.key.Accepts),
+	hint := fmt.Sprintf("set %s to %s", shorten(e.label, shownLabel), e.key.Accepts)
+	if s.decl.Protocol == route.HTTP { // others are not routed at all
+		hint = unenforced(hint, e.key)
+	}
+	s.add("E104", e.label, show(e.key, e.text), hint,
 		format+": the route answers 503 instead of standing open", args...)
 	s.decl.fail("E104", e.label)
 }
@@ -152,7 +156,7 @@ func (s *scope) rateLimit() {
 	case hasAverage && hasBurst && burst < average:
 		s.add("W017", b.label, show(b.key, b.text), "set "+b.label+" to the average or more", "burst is below the average: the average is used")
 	case hasBurst && !hasAverage:
-		s.add("W004", b.label, show(b.key, b.text), "add "+s.label("ratelimit.average"), "a burst without a usable average: no limit is set")
+		s.add("W004", b.label, show(b.key, b.text), s.closing("add "+s.label("ratelimit.average"), b.key), "a burst without a usable average: no limit is set")
 	}
 	if hasAverage {
 		e, _ := s.get("ratelimit.average")

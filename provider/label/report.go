@@ -104,8 +104,8 @@ func (s *scope) bad(e entry, problem, used string) {
 	if e.key.Kind == KindChoice {
 		accepts = "one of " + accepts
 	}
-	s.add(e.key.BadValue, e.label, show(e.key, e.text),
-		fmt.Sprintf("set %s to %s, or remove the label", shorten(e.label, shownLabel), accepts), "%s: %s", problem, used)
+	hint := fmt.Sprintf("set %s to %s, or remove the label", shorten(e.label, shownLabel), accepts)
+	s.add(e.key.BadValue, e.label, show(e.key, e.text), s.closing(hint, e.key), "%s: %s", problem, used)
 }
 
 // advise notes a value that is used as it is, though it will hardly do what is wanted.

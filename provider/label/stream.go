@@ -8,9 +8,14 @@ import (
 )
 
 // stream reads a tcp or udp declaration as far as the grammar goes. This version
-// routes http alone, so it ends refused: with its own mistake, else with I104.
+// routes http alone, so it ends refused: with I104 where no listener can be declared, since
+// no correction makes a route of it, else with its own mistake first.
 func (s *scope) stream() {
-	s.listener()
+	if s.cfg.Listeners == nil {
+		s.decl.refuse("I104")
+	} else {
+		s.listener()
+	}
 	s.streamPort()
 	b := &s.decl.Backend
 	b.Weight = s.weight()

@@ -129,11 +129,19 @@ func rankOf(b bool) int {
 	return 0
 }
 
-// names returns the first three names of a ranked list.
-func names(list []near) []string {
-	var out []string
+// keysOf returns the first three keys of a ranked list.
+func keysOf(list []near) []*Key {
+	var out []*Key
 	for _, n := range list[:min(len(list), 3)] {
-		out = append(out, n.key.Name)
+		out = append(out, n.key)
+	}
+	return out
+}
+
+func names(keys []*Key) []string {
+	var out []string
+	for _, k := range keys {
+		out = append(out, k.Name)
 	}
 	return out
 }

@@ -39,7 +39,7 @@ func TestDidYouMean(t *testing.T) {
 		{strings.Repeat(".", 5000), ""},
 	}
 	for _, tt := range tests {
-		got := strings.Join(names(catalog.nearest(route.HTTP, tt.unknown)), ", ")
+		got := strings.Join(names(keysOf(catalog.nearest(route.HTTP, tt.unknown))), ", ")
 		if tt.unknown == "interval" {
 			// Seven keys end in Interval; which three is a matter of length.
 			if !strings.Contains(got, "healthCheck.interval") {

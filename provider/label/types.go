@@ -28,10 +28,12 @@ type Candidate struct {
 type Config struct {
 	Prefix          string // "sozune" by default, lower case
 	ExposeByDefault bool
-	Listeners       map[route.Protocol][]string // declared tcp and udp listeners
-	CAs             []string                    // names that backendTLS.ca may use
-	ClientCerts     []string                    // names that backendTLS.clientCert may use
-	Tick            time.Duration               // scheduler tick, for I106
+	// Listeners are the declared tcp and udp ones; nil where none can be declared, so that
+	// a missing one is no mistake of the label.
+	Listeners   map[route.Protocol][]string
+	CAs         []string      // names that backendTLS.ca may use
+	ClientCerts []string      // names that backendTLS.clientCert may use
+	Tick        time.Duration // scheduler tick, for I106
 	// UnitsInKeys is set where the keys that people write name the unit of a time.
 	UnitsInKeys bool
 }

@@ -54,25 +54,33 @@ func (s *scope) didYouMean(list []near, written string) string {
 	if k, _ := catalog.find("", written); k != nil {
 		return "did you mean " + s.cfg.prefix() + "." + k.Name + "? It belongs to the container, not to a service"
 	}
-	suggestions := names(list)
+	suggestions := keysOf(list)
 	if len(suggestions) == 0 && meansProtection(list, written) {
-		suggestions = protectionNames(written)
+		suggestions = protectionsFor(written)
 	}
 	if len(suggestions) == 0 {
 		return "remove the label, or see the label reference for the keys there are"
 	}
-	return "did you mean " + strings.Join(suggestions, ", ") + "?"
+	hint := "did you mean " + strings.Join(names(suggestions), ", ") + "?"
+	if meansProtection(list, written) {
+		return unenforced(hint, suggestions...)
+	}
+	return notYetHere(hint, suggestions...)
 }
 
-// protectionNames proposes the protection that a foreign name stands for.
-func protectionNames(written string) []string {
+// protectionsFor proposes the protection that a foreign name stands for.
+func protectionsFor(written string) (keys []*Key) {
+	meant := []string{"auth.basic", "auth.basicFile", "forwardAuth.address"}
 	switch squeezed := squeeze(written); {
 	case strings.HasPrefix(squeezed, "forward"):
-		return []string{"forwardAuth.address"}
+		meant = []string{"forwardAuth.address"}
 	case strings.Contains(squeezed, "list"):
-		return []string{"ipAllowList"}
+		meant = []string{"ipAllowList"}
 	}
-	return []string{"auth.basic", "auth.basicFile", "forwardAuth.address"}
+	for _, name := range meant {
+		keys = append(keys, catalog.must(route.HTTP, name))
+	}
+	return keys
 }
 
 // meansClients reports whether the nearest key is matchClientIP.
@@ -117,6 +125,7 @@ func (f *found) judgeStrays(r *report) {
 			text = st.whySpoilt() + "; " + text
 		}
 		if targets := f.unprotected(st); len(targets) > 0 {
+			hint = unenforced(hint, catalog.protections()...)
 			for _, s := range targets {
 				s.add("E104", st.label, st.redacted(), hint, "%s, and it looks like a protection: the route answers 503 instead of standing open", text)
 				s.decl.fail("E104", st.label)

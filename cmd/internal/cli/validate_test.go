@@ -21,7 +21,7 @@ func skippedWorld(t *testing.T) *world {
 	for name, labels := range map[string]map[string]string{
 		"bare":     {},
 		"hostless": {"sozune.http.x.port": "8080", "sozune.http.x.wieght": "3"},
-		"db":       {"sozune.tcp.db.entrypoint": "mysql"},
+		"db":       {"sozune.http.db.host": "db.localhost", "sozune.http.db.pathRegex": "("},
 		"far":      {"sozune.http.far.host": "far.localhost"},
 		"fine":     {"sozune.http.fine.host": "fine.localhost", "sozune.http.fine.wieght": "3"},
 	} {
@@ -42,7 +42,7 @@ func TestValidateSaysWhyWhateverIsNotRouted(t *testing.T) {
 		r := w.run(strings.Fields(args)...)
 		_, rejected, _ := strings.Cut(r.out, "Not routed\n")
 		rejected, findings, _ := strings.Cut(rejected, "\n\n")
-		for name, code := range map[string]string{"bare": "E004", "hostless": "E002", "db": "E110"} {
+		for name, code := range map[string]string{"bare": "E004", "hostless": "E002", "db": "E109"} {
 			if row, _, _ := strings.Cut(rejected[max(strings.Index(rejected, "  "+name+" ("), 0):], "fix: "); !strings.Contains(row, "  "+code+"  ") {
 				t.Errorf("%s: no row of %s with %s", args, name, code)
 			}
@@ -50,7 +50,7 @@ func TestValidateSaysWhyWhateverIsNotRouted(t *testing.T) {
 				t.Errorf("%s: %s is not said once", args, code)
 			}
 		}
-		if !strings.Contains(rejected, "sozune.tcp.db.entrypoint=mysql\n") || strings.Count(rejected, "fix: ") != 3 {
+		if !strings.Contains(rejected, "sozune.http.db.pathRegex=(\n") || strings.Count(rejected, "fix: ") != 3 {
 			t.Errorf("%s: no label, or not a fix for each", args)
 		}
 		if _, far, ok := strings.Cut(findings, "far ("); !ok || !strings.Contains(far, "error E105") || !strings.Contains(far, "fix: ") {
@@ -67,8 +67,27 @@ func TestValidateSaysWhyWhateverIsNotRouted(t *testing.T) {
 		}
 	}
 	if r := w.run("doctor"); r.code != 1 || strings.Count(r.out, "fail  labels: ") != 4 || !strings.Contains(r.out, "bare: ") ||
-		strings.Count(r.out, "(E004)")+strings.Count(r.out, "(E002)")+strings.Count(r.out, "(E110)") != 3 {
+		strings.Count(r.out, "(E004)")+strings.Count(r.out, "(E002)")+strings.Count(r.out, "(E109)") != 3 {
 		t.Errorf("doctor: exit %d\n%s", r.code, r.all())
+	}
+}
+
+// TestValidateListsStreamsOnce: no correction routes a tcp or udp service in this version, so
+// none is asked for, and a pipeline does not stop at one.
+func TestValidateListsStreamsOnce(t *testing.T) {
+	file := tempFile(t, "compose.yaml", `services:
+  db:
+    image: db
+    labels: {sozune.enable: "true", sozune.tcp.db.port: "5432"}
+  dns:
+    image: dns
+    labels: {sozune.enable: "true", sozune.udp.dns.entrypoint: dns, sozune.udp.dns.port: "53"}
+`)
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t)}}
+	r := w.run("validate", "-f", file)
+	if r.code != 0 || strings.Count(r.out, "I104") != 2 || strings.Contains(r.out, "listener") ||
+		!strings.Contains(r.out, "0 entrypoints, 2 candidates not routed; 0 errors, 0 warnings, 2 notes") {
+		t.Errorf("exit %d\n%s", r.code, r.all())
 	}
 }
 
@@ -83,7 +102,7 @@ func TestValidateSkippedForPrograms(t *testing.T) {
 	for _, c := range out.Rejected {
 		got[c.Name] = c.Code
 	}
-	if !maps.Equal(got, map[string]string{"bare": "E004", "hostless": "E002", "db": "E110"}) || out.Errors != 4 || len(out.Findings) != 4 {
+	if !maps.Equal(got, map[string]string{"bare": "E004", "hostless": "E002", "db": "E109"}) || out.Errors != 4 || len(out.Findings) != 4 {
 		t.Errorf("%s", r.out)
 	}
 	for _, f := range out.Findings {
