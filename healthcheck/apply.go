@@ -202,7 +202,7 @@ func (s *applyStep) add(en *entry, rp *route.Placement) *placement {
 	}
 	s.settle(p)
 	var cause string
-	if p.shown, cause = s.engine.enters(p); cause == causeRestore {
+	if p.shown, cause = s.engine.enters(p, s.now); cause == causeRestore {
 		en.restored = true
 	}
 	s.moves = append(s.moves, move{p, what, cause})
@@ -248,6 +248,7 @@ func (s *applyStep) remove(p *placement) {
 		s.part(p)
 	}
 	s.engine.decide(p)
+	s.engine.goes(p, s.now)
 	s.engine.watch(p, false)
 	s.engine.archive.add(p, s.now)
 }

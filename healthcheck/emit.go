@@ -140,8 +140,8 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	switch {
 	case t.Layer == layerAdmin:
 		t.Debug = from == to && what != changeOrder
-	case t.Layer == layerPassive && from != to:
-		t.Debug = false // readmitted, whatever it is then
+	case t.Layer == layerPassive && (from != to || cause == causeOperator):
+		t.Debug = false // readmitted, whatever it is then; and what an operator does is told, whatever hides it
 	}
 	if from != to || !t.Debug {
 		p.history = remember(p.history, t)
@@ -287,6 +287,10 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, overOf(route.State(t.From))
 	case n.what == changeBlocked && t.From == t.To:
 		return zerolog.WarnLevel, "ejection blocked"
+	case n.what == changeEjected && t.From == t.To && !t.Debug: // by an order, behind another state
+		return zerolog.WarnLevel, "backend ejected"
+	case n.what == changeReadmitted && t.From == t.To && !t.Debug:
+		return zerolog.InfoLevel, "backend readmitted"
 	case t.From == t.To && !t.Debug:
 		return zerolog.InfoLevel, "backend reason changed"
 	case t.From == t.To:

@@ -211,6 +211,7 @@ func (c *check) wanted() bool {
 // cancel ends the probe in flight; its result will be dropped.
 func (c *check) cancel() {
 	c.giveUp()
+	c.dueSince = time.Time{}
 	if c.inFlight == nil {
 		return
 	}

@@ -122,6 +122,9 @@ func (p *placement) passiveStory(h *route.BackendHealth, now time.Time) string {
 
 // comeback is what brings an ejected backend back, and when.
 func (p *placement) comeback(r *passiveRules, s *passive, h *route.BackendHealth) string {
+	if s.timed {
+		return p.timedComeback(r, s, h)
+	}
 	probes := ""
 	if how := r.recovery(); r.tells && (how == route.RecoverAuto || how == route.RecoverProbe) {
 		probes = fmt.Sprintf("%s%s launched after the ejection", successes("probe", r.heal-s.probed), p.asked())
@@ -154,6 +157,19 @@ func (p *placement) comeback(r *passiveRules, s *passive, h *route.BackendHealth
 		text += " passive.recovery=probe needs a check by http, grpc or websocket; here trials decide instead."
 	}
 	return text + orSooner(probes, " brings it back sooner")
+}
+
+// timedComeback is what brings back a backend that an order ejected for some time.
+func (p *placement) timedComeback(r *passiveRules, s *passive, h *route.BackendHealth) string {
+	then := "serves again"
+	switch waits := s.waits(h.RotationReason); {
+	case waits != "":
+		then = "waits " + waits
+	case s.then(r) == route.RecoverTrial:
+		then = "gets one request at a time as its trial"
+	}
+	return fmt.Sprintf("It is ejected until %s; then it %s. Neither probes nor requests bring it back before; fairlead uneject %s %s does.",
+		moment(s.until, s.openedAt), then, p.entry.id, p.backend().ID)
 }
 
 // orPanic says that what it serves in panic brings it back, too.
@@ -230,6 +246,14 @@ func (p *placement) passiveNote(h *route.BackendHealth, now time.Time) string {
 	}
 	r, s := p.passive.now()
 	switch {
+	case s.ordered && s.phase == route.PhaseOpen:
+		until := ""
+		if s.ends(&r) {
+			until = ", until " + moment(s.until, now)
+		}
+		return "It is ejected, too" + until + ": " + s.why + " at " + moment(s.openedAt, now) + "."
+	case s.ordered && s.phase == route.PhaseHalfOpen:
+		return "It is on trial, too: " + s.why + " at " + moment(s.openedAt, now) + "."
 	case s.phase != route.PhaseClosed:
 		return "Traffic ejected it, too: " + s.why + " at " + moment(s.openedAt, now) + "."
 	case s.fails == 0:

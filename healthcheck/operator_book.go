@@ -50,11 +50,12 @@ const orderMemory = time.Hour
 // orderBook are the orders in force.
 type orderBook struct {
 	orders  map[orderKey]*order
+	away    map[orderKey]awayOrder
 	changed chan struct{} // capacity 1
 }
 
 func newOrderBook() orderBook {
-	return orderBook{orders: map[orderKey]*order{}, changed: make(chan struct{}, 1)}
+	return orderBook{orders: map[orderKey]*order{}, away: map[orderKey]awayOrder{}, changed: make(chan struct{}, 1)}
 }
 
 // tell signals a change. It never blocks: who listens reads all orders.
@@ -96,10 +97,10 @@ func (e *Engine) orderFor(p *placement) *order {
 
 // enters is the state that a new placement is told to come from, and the cause of its
 // first transition: an order that awaits it is one.
-func (e *Engine) enters(p *placement) (shown route.State, cause string) {
+func (e *Engine) enters(p *placement, now time.Time) (shown route.State, cause string) {
 	o := e.orderFor(p)
 	if o == nil || p.admin.State == route.AdminReady {
-		return p.begins(), causeStart
+		return e.returns(p, now)
 	}
 	admin := p.admin
 	p.admin = route.Admin{State: route.AdminReady}
@@ -139,6 +140,11 @@ func (e *Engine) forgetOrders(now time.Time) {
 		if e.outlived(key, o, now) {
 			delete(e.book.orders, key)
 			e.book.tell()
+		}
+	}
+	for key, o := range e.book.away {
+		if now.Sub(o.since) >= orderMemory {
+			delete(e.book.away, key)
 		}
 	}
 }
@@ -206,8 +212,11 @@ func (e *Engine) Restore(list []route.StandingOrder) {
 			key.started = s.StartedAt.UnixNano()
 		}
 		o := &order{id: s.Entrypoint, admin: s.Admin, restored: true}
-		if o.admin.Since.IsZero() || o.admin.Since.After(now) {
-			o.admin.Since = now // a clock that was ahead
+		if ahead := o.admin.Since.Sub(now); o.admin.Since.IsZero() || ahead > 0 { // a clock that was ahead
+			o.admin.Since = now
+			if !s.Admin.Since.IsZero() && !s.Admin.ExpiresAt.IsZero() {
+				o.admin.ExpiresAt = s.Admin.ExpiresAt.Add(-ahead)
+			}
 		}
 		e.book.orders[key] = o
 	}

@@ -52,7 +52,7 @@ func TestNoteOfAnotherDay(t *testing.T) {
 		a.Provider = route.ProviderUnhealthy
 		r.apply(r.setOf(e, a))
 		r.at(25 * time.Hour)
-		if got, want := r.health("http_api", "a").Explain, "Traffic ejected it, too: ejected by ops at 2000-01-01 00:00:00 UTC."; !strings.Contains(got, want) {
+		if got, want := r.health("http_api", "a").Explain, "It is ejected, too, until 2000-01-04 00:00:00 UTC: ejected by ops at 2000-01-01 00:00:00 UTC."; !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	})

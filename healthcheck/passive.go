@@ -75,8 +75,10 @@ type passive struct {
 	back string // why it was readmitted
 	// ordered: the ejection is an operator's, not one for failures.
 	ordered bool
-	actor   string // who ejected or readmitted it by an order
-	reason  string
+	// timed: the order says for how long, so that nothing else ends it but another order.
+	timed  bool
+	actor  string // who ejected or readmitted it by an order
+	reason string
 }
 
 // newPassive is the state of a placement that traffic says nothing about yet.
@@ -228,7 +230,7 @@ func (s passive) openFor(n int, last time.Duration, now time.Time) passive {
 	s.ejections++
 	s.undo, s.undoBy = 0, 0
 	s.recent, s.blocked = nil, ""
-	s.good, s.probed, s.lease = 0, 0, 0
+	s.good, s.probed, s.lease, s.timed = 0, 0, 0, false
 	return s
 }
 
@@ -237,7 +239,7 @@ func (s passive) shut(why string, now time.Time) (passive, change) {
 	s.phase, s.closedAt, s.back = route.PhaseClosed, now, why
 	s.epoch++
 	s.fails, s.recent, s.blocked = 0, nil, ""
-	s.good, s.probed, s.lease = 0, 0, 0
+	s.good, s.probed, s.lease, s.timed = 0, 0, 0, false
 	s.actor, s.reason = "", ""
 	return s, changeReadmitted
 }
@@ -257,7 +259,7 @@ func (s passive) forget() passive {
 // panicked counts a request that began while open: nothing better existed.
 func (s passive) panicked(r *passiveRules, bad, void bool, now time.Time, w word) (passive, change) {
 	switch {
-	case void, r.recovery() == route.RecoverProbe:
+	case void, s.timed, r.recovery() == route.RecoverProbe:
 		return s, changeNone
 	case bad:
 		s.failures++
@@ -318,15 +320,27 @@ func (s passive) tick(r *passiveRules, now time.Time) (passive, change) {
 
 // due reports whether an ejection is over that time ends.
 func (s *passive) due(r *passiveRules, now time.Time) bool {
-	return s.phase == route.PhaseOpen && r.recovery() != route.RecoverProbe && !now.Before(s.until)
+	return s.phase == route.PhaseOpen && s.ends(r) && !now.Before(s.until)
 }
 
-// lapse ends an ejection whose time is over.
+// ends reports whether time ends an ejection.
+func (s *passive) ends(r *passiveRules) bool { return s.timed || r.recovery() != route.RecoverProbe }
+
+// then is what brings a backend back once the ejection's time is over.
+func (s *passive) then(r *passiveRules) route.Recovery {
+	if how := r.recovery(); how == route.RecoverTime || how == route.RecoverProbe {
+		return route.RecoverTime
+	}
+	return route.RecoverTrial
+}
+
+// lapse ends an ejection whose time is over. One that an order limited is no matter of
+// probes, which may have succeeded all the time.
 func (s passive) lapse(r *passiveRules, now time.Time) (passive, change) {
-	if r.recovery() == route.RecoverTime {
+	if s.then(r) == route.RecoverTime {
 		return s.shut(backByTime, now)
 	}
-	s.phase = route.PhaseHalfOpen
+	s.phase, s.timed = route.PhaseHalfOpen, false
 	s.epoch++
 	s.good, s.lease = 0, 0
 	return s, changeTrial
@@ -334,7 +348,7 @@ func (s passive) lapse(r *passiveRules, now time.Time) (passive, change) {
 
 // probe is the step for the result of a probe that was launched after the ejection.
 func (s passive) probe(r *passiveRules, ok bool, now time.Time) (passive, change) {
-	if how := r.recovery(); s.phase == route.PhaseClosed || !r.tells || how != route.RecoverAuto && how != route.RecoverProbe {
+	if how := r.recovery(); s.phase == route.PhaseClosed || s.timed || !r.tells || how != route.RecoverAuto && how != route.RecoverProbe {
 		return s, changeNone
 	}
 	if !ok {

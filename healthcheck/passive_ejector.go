@@ -218,6 +218,9 @@ func (j *ejector) view() *route.PassiveView {
 	if s.phase == route.PhaseOpen {
 		v.Until = s.until
 	}
+	if s.timed {
+		v.Recovery = s.then(&r)
+	}
 	return v
 }
 
@@ -239,7 +242,7 @@ func (j *ejector) returnsAt() time.Time {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.state.phase != route.PhaseOpen || j.rules.recovery() == route.RecoverProbe {
+	if j.state.phase != route.PhaseOpen || !j.state.ends(&j.rules) {
 		return time.Time{}
 	}
 	return j.state.until

@@ -6,8 +6,8 @@ import (
 	"fairlead/router/route"
 )
 
-// ejectByOrder ejects a placement because an operator says so: for o.For, or as long as
-// traffic would now. Only the last one that may serve, or is verified, is refused, unless
+// ejectByOrder ejects a placement because an operator says so: for o.For, which nothing but
+// another order ends before, or as traffic would now. Only the last one that may serve, or is verified, is refused, unless
 // o.Force is set: the cap is for faults, not for people. The caller holds the engine's
 // mutex, and calls flush once it does not any more.
 func (e *Engine) ejectByOrder(p *placement, o *route.Order, now time.Time) *route.OrderError {
@@ -21,6 +21,7 @@ func (e *Engine) ejectByOrder(p *placement, o *route.Order, now time.Time) *rout
 	s.ordered, s.actor, s.reason = true, o.Actor, o.Reason
 	if n := s.grown(&j.rules, now); o.For > 0 {
 		j.state = s.openFor(n, o.For, now)
+		j.state.timed = true
 	} else {
 		j.state = s.open(&j.rules, n, now, 0)
 	}

@@ -7,6 +7,7 @@ func (s *applyStep) change(p *placement, rp *route.Placement) {
 	before, rules, id := p.backend().Provider, p.rules, p.current.Entrypoint
 	if p.current.Load != rp.Load {
 		s.engine.watch(p, false)
+		p.storm = storm{} // of other counters
 	}
 	p.current = rp
 	b := &rp.Backend

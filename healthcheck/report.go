@@ -139,7 +139,7 @@ func (e *Engine) expedite(c *check, now time.Time) {
 		return
 	}
 	c.expedited = true
-	if c.nextAt.After(now) {
+	if c.dueSince.IsZero() { // one that waits for a slot keeps its place
 		c.nextAt = now
 	}
 	e.touchCheck(c)

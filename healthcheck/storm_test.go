@@ -37,7 +37,7 @@ func TestStormBehindTCP(t *testing.T) {
 			"its log (docker logs --tail 50 b0-name) says why they fail"
 		answers("b0", map[int]int{503: 19}, "")
 		answers("b0", map[int]int{500: 1}, "20 of its last 20"+tail)
-		answers("b0", map[int]int{200: 19}, "20 of its last 20"+tail)
+		answers("b0", map[int]int{200: 19}, "20 of its last 39"+tail)
 		answers("b0", map[int]int{200: 1}, "")
 		answers("b0", map[int]int{200: 10, 404: 5, 500: 15}, "15 of its last 30"+tail)
 		answers("b0", map[int]int{200: 11, 500: 10}, "")

@@ -58,6 +58,10 @@ func classify(t *route.Transition) (event string, level Level) {
 		return classifyEntrypoint(t)
 	case t.Renamed != "":
 		return over(route.State(t.From)), Info
+	case hiddenOrder(t) && t.Kind != route.KindNone:
+		return EventEjected, Warn
+	case hiddenOrder(t):
+		return EventReadmitted, Info
 	case t.From == t.To && !replaced(t):
 		return "", Info
 	}
@@ -116,6 +120,12 @@ func replaced(t *route.Transition) bool {
 	return t.From == t.To && t.Layer == "admin" && (to == route.StateDraining || to == route.StateMaintenance)
 }
 
+// hiddenOrder reports whether an operator ejected or readmitted a backend that another state
+// keeps out, and goes on to.
+func hiddenOrder(t *route.Transition) bool {
+	return t.From == t.To && t.Layer == "passive" && t.Cause == "operator"
+}
+
 func classifyEntrypoint(t *route.Transition) (event string, level Level) {
 	switch {
 	case t.To == string(route.EntrypointPanic):
@@ -163,6 +173,9 @@ func sentence(event string, t *route.Transition) string {
 	}
 	if event == EventReady && !well(t.To) {
 		s.WriteString(", and its state is " + t.To)
+	}
+	if hiddenOrder(t) {
+		s.WriteString(", and its state is " + t.To + " as before")
 	}
 	if t.Message != "" && (t.Actor == "" || readyButOut(t)) {
 		s.WriteString(": " + strings.TrimRight(t.Message, "."))

@@ -55,6 +55,11 @@ func TestWorthANotice(t *testing.T) {
 		tr.Renamed, tr.Message, tr.Cause = "http_api-green", "the entrypoint is http_api-green now", "config"
 		return tr
 	}
+	hidden := func(kind route.Kind, message string) route.Transition {
+		tr := ordered("draining", "draining")
+		tr.Layer, tr.Kind, tr.Message = "passive", kind, message
+		return tr
+	}
 	bare := transition("up", "down")
 	bare.Container = ""
 	for _, c := range []struct {
@@ -89,6 +94,8 @@ func TestWorthANotice(t *testing.T) {
 		{debug, "", "", ""},
 		{transition("up", "leaving"), "", "", ""},
 		{instead, EventDrain, Info, "http_api: api-1 (172.20.0.2:80) stays out: drained by ana (disk), in place of the drain that ops ordered at 10:00:00 UTC (new kernel)."},
+		{hidden(route.KindEjectedFailures, "ejected by ops"), EventEjected, Warn, "http_api: api-1 (172.20.0.2:80) was ejected by ops (new kernel), and its state is draining as before; it gets no requests."},
+		{hidden(route.KindNone, "readmitted by ops"), EventReadmitted, Info, "http_api: api-1 (172.20.0.2:80) was readmitted by ops (new kernel), and its state is draining as before; it gets no requests."},
 		{restored, "", "", ""},
 		{dead, EventEntrypointDown, Warn, "http_api is down: clients get 503 (all_unhealthy): no backend is verified."},
 		{fromPanic, EventEntrypointDown, Warn, "http_api is down: clients get 503 (all_unhealthy): no backend is verified."},

@@ -143,6 +143,7 @@ func (s *Sender) news(event string, t *route.Transition) bool {
 	switch {
 	case t.Renamed != "":
 		delete(s.bad, where)
+	case hiddenOrder(t): // what it is known to be it still is
 	case event == EventDown, event == EventEjected, readyButOut(t):
 		if len(s.bad) < maxBad {
 			s.bad[where] = true

@@ -49,8 +49,10 @@ its provider say now; after a maintenance a probe is made at once and decides.`,
 		},
 		{
 			route.OrderEject, ` --reason "stale answers" --for 5m`, "Eject a backend as failing traffic would",
-			`Ejects a backend as real traffic does that fails (passive.failures): for --for, or the
-entrypoint's ejection time. It comes back as passive.recovery says.`,
+			`Ejects a backend as real traffic does that fails (passive.failures). With --for it is
+ejected until then, or until uneject, whatever its probes say; after it a trial or the
+time alone brings it back (passive.recovery). Without, it comes back as one does that
+traffic ejected.`,
 		},
 		{route.OrderUneject, "", "End the ejection of a backend", `Ends the ejection of a backend: it serves at once if its probes say so.`},
 	}

@@ -108,3 +108,29 @@ func TestAddressesAreSaidOnce(t *testing.T) {
 		t.Errorf("%d times: %s", n, out.String())
 	}
 }
+
+// TestEndOfAHiddenEjectionIsSaid: the state is the same before and after, and says nothing of it.
+func TestEndOfAHiddenEjectionIsSaid(t *testing.T) {
+	in := func(state, passive string) *api.BackendHealth {
+		return &api.BackendHealth{ID: "b", State: state, Passive: &api.Passive{State: passive}}
+	}
+	const over = "This ends its ejection; its state is draining as before."
+	for _, c := range []struct {
+		was, is *api.BackendHealth
+		want    bool
+	}{
+		{in("draining", "open"), in("draining", "closed"), true},
+		{in("draining", "half_open"), in("draining", "closed"), true},
+		{in("draining", "closed"), in("draining", "closed"), false},
+		{in("draining", "closed"), in("draining", "open"), false},
+		{in("ejected", "open"), in("up", "closed"), false},
+		{&api.BackendHealth{ID: "b", State: "draining"}, in("draining", "closed"), false},
+	} {
+		var out buffer
+		p := &program{Streams: Streams{Out: &out}}
+		p.printOrdered(&api.Entrypoint{ID: "http_api"}, c.is, c.was)
+		if got := strings.Contains(flat(out.String()), over); got != c.want {
+			t.Errorf("%+v to %+v: %s", c.was.Passive, c.is.Passive, out.String())
+		}
+	}
+}

@@ -22,13 +22,25 @@ func (p *program) printOrdered(e *api.Entrypoint, b *api.BackendHealth, was *api
 	p.say("%s  %s%s", s.bold(e.ID+" "+name), id, change)
 	p.say("%s", s.sentence("  ", b.Explain))
 	if was != nil {
-		if text := replacedText(&was.Admin, &b.Admin); text != "" {
-			p.say("%s", s.sentence("  ", text))
+		for _, text := range []string{replacedText(&was.Admin, &b.Admin), readmittedText(was, b)} {
+			if text != "" {
+				p.say("%s", s.sentence("  ", text))
+			}
 		}
 	}
 	if b.Admin.State != string(route.AdminReady) {
 		p.say("%s", s.sentence("  ", stopText(e, b, time.Now())))
 	}
+}
+
+// readmittedText says that an order ended an ejection that another state goes on to hide, ""
+// when it did not.
+func readmittedText(was, is *api.BackendHealth) string {
+	if was.Passive == nil || is.Passive == nil || was.State != is.State ||
+		was.Passive.State == string(route.PhaseClosed) || is.Passive.State != string(route.PhaseClosed) {
+		return ""
+	}
+	return "This ends its ejection; its state is " + is.State + " as before."
 }
 
 // replacedText says which order in force was replaced or ended by another, "" when there
