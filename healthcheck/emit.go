@@ -137,18 +137,38 @@ func (e *Engine) emit(p *placement, what change, cause string, now time.Time) {
 	} else {
 		t.Debug = what != changeBlocked && (what != changeReason || to != route.StateDown)
 	}
-	switch {
-	case t.Layer == layerAdmin:
-		t.Debug = from == to && what != changeOrder
-	case t.Layer == layerPassive && (from != to || cause == causeOperator):
-		t.Debug = false // readmitted, whatever it is then; and what an operator does is told, whatever hides it
-	}
+	t.Debug = hushed(&t, what)
 	if from != to || !t.Debug {
 		p.history = remember(p.history, t)
 	}
 	p.replaced = route.Admin{}
 	n.transition = t
 	e.notify(n)
+}
+
+// hushed reports whether a transition is only worth a line at debug level: Debug, where no
+// layer knows better.
+func hushed(t *route.Transition, what change) bool {
+	switch {
+	case t.Layer == layerAdmin:
+		return t.From == t.To && what != changeOrder
+	case t.Layer == layerPassive && (t.From != t.To || t.Cause == causeOperator):
+		return false // readmitted, whatever it is then; and what an operator does is told, whatever hides it
+	default:
+		return t.Debug
+	}
+}
+
+// stays is the level and the message of a line about a backend whose state stays the same.
+func stays(what change) (zerolog.Level, string) {
+	switch what {
+	case changeEjected: // by an order, behind another state
+		return zerolog.WarnLevel, "backend ejected"
+	case changeReadmitted:
+		return zerolog.InfoLevel, "backend readmitted"
+	default:
+		return zerolog.InfoLevel, "backend reason changed"
+	}
 }
 
 // comesUp reports whether a backend that leaves a state to be unchecked comes up by it, as
@@ -287,12 +307,8 @@ func lineOf(n *notice) (zerolog.Level, string) {
 		return zerolog.InfoLevel, overOf(route.State(t.From))
 	case n.what == changeBlocked && t.From == t.To:
 		return zerolog.WarnLevel, "ejection blocked"
-	case n.what == changeEjected && t.From == t.To && !t.Debug: // by an order, behind another state
-		return zerolog.WarnLevel, "backend ejected"
-	case n.what == changeReadmitted && t.From == t.To && !t.Debug:
-		return zerolog.InfoLevel, "backend readmitted"
 	case t.From == t.To && !t.Debug:
-		return zerolog.InfoLevel, "backend reason changed"
+		return stays(n.what)
 	case t.From == t.To:
 		return zerolog.DebugLevel, fmt.Sprintf("backend %s", n.what)
 	case t.To == string(route.StateDraining):
