@@ -121,7 +121,7 @@ func TestTrafficIsNotInherited(t *testing.T) {
 			r.wantState("http_api", "b1", route.StateDown, route.OutProbeFailed)
 			r.apply(first, r.second(nil, with(func(c *route.Check) { c.UnhealthyThreshold = tt.unhealthy })))
 			h := r.health("http_second", "b1")
-			if h.State != tt.state || h.Message != tt.message || h.LastResult == nil || h.LastChecked.IsZero() || len(h.Probes) != 4 || strings.Contains(h.Explain, "request") {
+			if h.State != tt.state || h.Message != tt.message || h.LastResult == nil || h.LastChecked.IsZero() || len(h.Probes) != 4 || strings.Contains(h.Explain, "feedsActive") {
 				t.Errorf("%s: %s, %q, %s", tt.name, h.State, h.Message, h.Explain)
 			}
 		})
