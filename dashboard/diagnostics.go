@@ -42,6 +42,7 @@ type rejection struct {
 	ID, Name, Project, Service string
 	Reason                     finding
 	Others                     []finding
+	Since                      moment
 	key                        string // of its findingGroup
 }
 
@@ -198,9 +199,10 @@ func (q *request) rejections(list []route.Rejected) []rejection {
 	}
 	var out []rejection
 	for _, r := range list {
-		if contains(q.query.Get("q"), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint) {
+		if contains(q.query.Get("q"), append(slices.Concat(r.Hosts, r.Entrypoints), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint)...) {
 			out = append(out, rejection{
 				ID: shortID(r.CandidateID), Name: r.Name, Project: r.Project, Service: r.Service, key: groupOfCandidate(r.CandidateID),
+				Since:  epochMoment(r.Since, q.now),
 				Reason: finding{Code: r.Code, Message: r.Reason, Hint: r.Hint, Mark: rejectedMark(&r)},
 			})
 		}

@@ -2,8 +2,56 @@ package docker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"fairlead/router/route"
 )
+
+// idle reports whether the container would be routed if it ran, and nobody waits for it:
+// one that is retained is an absent backend of its entrypoint.
+func (r *record) idle() bool {
+	switch r.info.Status {
+	case statusCreated, statusExited, statusDead:
+		return r.parsed.Enabled && !r.removed && r.retained.IsZero()
+	}
+	return false
+}
+
+// stopped lists such a container. It has no code: somebody may have stopped it on purpose.
+// One that its restart policy starts again is no such container, but an absent backend.
+func stopped(r *record) route.Rejected {
+	out := route.Rejected{
+		CandidateID: r.id, Name: r.name, Project: r.candidate.Project, Service: r.candidate.Service,
+		Reason: "does not run: " + ending(r.info), Hint: "docker start " + r.name + "; docker logs " + r.name,
+	}
+	if r.info.Error != "" {
+		out.Hint = "remove the cause, then docker start " + r.name
+	}
+	since := r.info.Finished
+	switch r.info.Status {
+	case statusCreated:
+		since = r.info.Created
+		if r.info.Error == "" {
+			out.Reason, out.Hint = "was created and never started", "docker start "+r.name
+		}
+	case statusDead:
+		out.Reason, out.Hint = "is dead: the engine could not remove it; it "+ending(r.info), "docker rm -f "+r.name+", and create it again"
+	}
+	if !since.IsZero() {
+		out.Since = since.Unix()
+	}
+	for i := range r.parsed.Declarations {
+		d := &r.parsed.Declarations[i]
+		out.Entrypoints = append(out.Entrypoints, string(d.Protocol)+"_"+d.Service)
+		for _, host := range d.Match.Hosts {
+			if text := host.String(); !slices.Contains(out.Hosts, text) {
+				out.Hosts = append(out.Hosts, text)
+			}
+		}
+	}
+	return out
+}
 
 // ending says how the last run of a container ended that does not run now, and how often
 // its restart policy has started it again; "" for one that runs. The count is rounded
@@ -11,6 +59,10 @@ import (
 func ending(in inspected) string {
 	switch in.Status {
 	case statusRestarting, statusExited, statusDead:
+	case statusCreated:
+		if in.Error == "" {
+			return "" // it has never run
+		}
 	default:
 		return ""
 	}

@@ -37,7 +37,11 @@ func shape(s route.Snapshot) string {
 		lines = append(lines, strings.Join(append(words, codes(e.Diagnostics)), " "))
 	}
 	for _, r := range s.Rejected {
-		lines = append(lines, "rejected "+r.Name+" "+r.Reason)
+		reason, _, failed := strings.Cut(r.Reason, "could not be started: ") // the engine's own words follow
+		if failed {
+			reason += "could not be started"
+		}
+		lines = append(lines, "rejected "+r.Name+" "+reason)
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")

@@ -31,6 +31,8 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 			if r.failure != "" {
 				rejected = append(rejected, notInspected(r))
 			}
+		case r.idle():
+			rejected = append(rejected, stopped(r))
 		default:
 			inputs = s.input(inputs, r, now)
 		}

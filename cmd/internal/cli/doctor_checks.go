@@ -132,10 +132,14 @@ func (d *doctor) labels(v *router.View) {
 			}
 		}
 	}
-	for _, r := range all.Rejected {
-		if r.Code != "" && !told[r.CandidateID+r.Code] {
+	for i := range all.Rejected {
+		r := &all.Rejected[i]
+		switch {
+		case r.Code != "" && !told[r.CandidateID+r.Code]:
 			mistakes++
 			d.add("labels", verdictWarn, fmt.Sprintf("%s is not routed: %s (%s)", r.Name, r.Reason, r.Code), r.Hint)
+		case r.Code == "" && r.Since > 0: // no mistake, but perhaps why nothing answers
+			d.add("labels", verdictNote, r.Name+" is not routed: "+whyRejected(r, time.Now()), r.Hint)
 		}
 	}
 	for _, e := range all.Entrypoints {

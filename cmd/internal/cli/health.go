@@ -120,7 +120,26 @@ func find(ctx context.Context, c *client.Client, id string) (*api.Entrypoint, er
 		near = slices.Compact(near)
 		fix = "did you mean " + printable(strings.Join(near[:min(len(near), 5)], ", ")) + "?"
 	}
+	if why := unroutedBackend(ctx, c, id); why != "" {
+		fix = why
+	}
 	return nil, usage(fix, "there is no entrypoint %s", printable(id))
+}
+
+// unroutedBackend says of an entrypoint that is not there why a container is none of its
+// backends; "" when there is no such container.
+func unroutedBackend(ctx context.Context, c *client.Client, id string) string {
+	found, err := c.Diagnostics(ctx)
+	if err != nil {
+		return ""
+	}
+	for i := range found.Rejected {
+		r := &found.Rejected[i]
+		if slices.Contains(r.Entrypoints, id) || slices.Contains(r.Entrypoints, "http_"+id) {
+			return printable(fmt.Sprintf("%s would be its backend, but is not routed: %s (%s)", r.Name, whyRejected(r, time.Now()), r.Hint))
+		}
+	}
+	return ""
 }
 
 // nothing explains an empty list: the commonest reasons are said by the providers

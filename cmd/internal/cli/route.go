@@ -63,8 +63,12 @@ func (p *program) routeList(ctx context.Context, f client.Filter) error {
 		return p.nothing(ctx, c)
 	}
 	now := time.Now()
-	p.printStale(stales(ctx, c), now)
+	providers, _ := c.Providers(ctx) // an error is none of the question that was asked
+	p.printStale(stalesOf(providers), now)
 	p.printRoutes(cleaned(list), now)
+	if f.Query == "" && len(f.States) == 0 {
+		p.printUnrouted(providers, f.Source)
+	}
 	return nil
 }
 
@@ -99,6 +103,19 @@ func (p *program) printRoutes(list []api.Entrypoint, now time.Time) {
 		return
 	}
 	t.write(p.Out, "", s)
+}
+
+// printUnrouted says how many candidates have no place in the list.
+func (p *program) printUnrouted(providers []api.Provider, source string) {
+	n := 0
+	for i := range providers {
+		if v := &providers[i]; source == "" || v.Name == source {
+			n += v.Rejected
+		}
+	}
+	if n > 0 {
+		p.say("%s", p.style(p.Out).dim(plural(n, "candidate")+" not routed: fairlead validate says why"))
+	}
 }
 
 // few is the first n of a list, and how many more there are.

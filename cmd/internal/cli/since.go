@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"time"
+
+	"fairlead/router/route"
 )
 
 // ago says how long something has lasted, in one or two units.
@@ -26,4 +28,12 @@ func ago(now time.Time, epoch int64) string {
 // left says how long something still takes.
 func left(now time.Time, epoch int64) string {
 	return ago(time.Unix(epoch, 0), now.Unix())
+}
+
+// whyRejected is why a candidate is not routed, with the age of that where it is known.
+func whyRejected(r *route.Rejected, now time.Time) string {
+	if r.Since <= 0 {
+		return r.Reason
+	}
+	return r.Reason + ", " + ago(now, r.Since) + " ago"
 }

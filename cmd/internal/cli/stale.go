@@ -29,6 +29,10 @@ func stales(ctx context.Context, c *client.Client) []stale {
 	if err != nil {
 		return nil
 	}
+	return stalesOf(providers)
+}
+
+func stalesOf(providers []api.Provider) []stale {
 	var list []stale
 	for i := range providers {
 		if s, ok := staleOf(&providers[i]); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -242,7 +243,7 @@ func (p *program) printRejected(r *report) map[string]route.Diagnostic {
 	if len(r.Rejected) == 0 {
 		return nil
 	}
-	told := map[string]route.Diagnostic{}
+	told, now := map[string]route.Diagnostic{}, time.Now()
 	s := p.style(p.Out)
 	p.say("%s", s.bold("Not routed"))
 	t := table{head: []string{"CANDIDATE", "CODE", "WHY"}}
@@ -252,7 +253,7 @@ func (p *program) printRejected(r *report) map[string]route.Diagnostic {
 		if id := short(c.CandidateID); id != name {
 			name += " (" + id + ")"
 		}
-		t.add(name, c.Code, c.Reason)
+		t.add(name, c.Code, whyRejected(c, now))
 		if d := r.cause(c); d != nil {
 			told[c.CandidateID] = *d
 			t.note(labelOf(d))
