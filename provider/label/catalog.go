@@ -3,6 +3,7 @@ package label
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"fairlead/router/route"
 )
@@ -51,6 +52,9 @@ type Key struct {
 	Meaning string
 
 	values values
+	// A number without a unit that makes a time below least, or above most, is hardly meant:
+	// its author had another unit in mind. Zero is no bound.
+	least, most time.Duration
 }
 
 // Family reports whether the key stands for many: its last part is chosen by the user.
@@ -73,6 +77,9 @@ func (k Key) later() Key     { k.Available = Later; return k }
 func (k Key) protects() Key  { k.Available = Protecting; return k }
 func (k Key) secret() Key    { k.Secret = true; return k }
 func (k Key) hideQuery() Key { k.Query = true; return k }
+
+func (k Key) likelyFrom(d time.Duration) Key { k.least = d; return k }
+func (k Key) likelyTo(d time.Duration) Key   { k.most = d; return k }
 
 // catalog is the one table of keys; it is never modified.
 var catalog = newIndex(

@@ -2,7 +2,7 @@ package label
 
 // ownWarningCodes are the warnings that Sōzune does not have.
 var ownWarningCodes = []Explanation{
-	explain("W101", "Bad boolean or option", "The value is not one of true, false, 1, 0, yes, no, on, off, or not one of the words of the key; or a key of stickySession stands without it.", "The default is used.",
+	explain("W101", "Bad boolean or option", "The value is not one of true, false, 1, 0, yes, no, on, off, or not one of the words of the key; or a key of stickySession stands without it, or its maxAge is hardly meant: a number without a unit is seconds.", "The default is used; a time that is hardly meant is used as it is.",
 		"Write true or false.", "sozune.http.web.stripPrefix=maybe -> sozune.http.web.stripPrefix=true"),
 	explain("W102", "Bad list entry", "An entry of a list of hosts or of addresses cannot be used: a scheme, a port or a path in it, a stray `*`, an invalid range.",
 		"The entry is left out. With no host left the service is not routed (E002).",

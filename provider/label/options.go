@@ -148,7 +148,6 @@ func (s *scope) backend() {
 	b.MaxConnections = read(s, "maxConnections", asInt)
 	b.SlowStart = read(s, "slowStart", values.duration)
 	b.SlowStartMin = read(s, "slowStart.min", asInt)
-	s.bareNumber("slowStart", b.SlowStart, time.Second)
 	s.dependents("slowStart.", "slowStart", b.SlowStart > 0)
 	b.Docker = route.DockerHealth(read(s, "dockerHealth", values.choice))
 }

@@ -105,6 +105,7 @@ func (s *scope) declare() {
 	}
 	s.laterKeys()
 	s.unknownKeys()
+	s.bareNumbers()
 	d.Labels = s.origins()
 }
 

@@ -2,7 +2,6 @@ package label
 
 import (
 	"slices"
-	"time"
 
 	"fairlead/router/route"
 )
@@ -27,9 +26,6 @@ func (s *scope) passive() {
 	}
 	s.dependents("passive.", "passive.failures", p.On(), also...)
 	s.clientErrors(p)
-	if p.On() || len(also) > 0 {
-		s.bareNumber("passive.latency", p.Latency, 10*time.Millisecond)
-	}
 	if p.On() {
 		s.ejectionTimes(p)
 		s.recovery(p)

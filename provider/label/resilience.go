@@ -3,7 +3,6 @@ package label
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"fairlead/router/route"
 )
@@ -42,7 +41,7 @@ func (s *scope) retry(o *route.Options) {
 		TryInterval: read(s, "retry.tryInterval", values.duration),
 	}
 	dial := s.decl.Backend.DialTimeout
-	if e, ok := s.get("retry.tryDuration"); ok && o.Retry.TryDuration > 0 && o.Retry.TryDuration < dial {
+	if e, ok := s.get("retry.tryDuration"); ok && o.Retry.TryDuration > 0 && o.Retry.TryDuration < dial && !s.cfg.unlikely(e) {
 		s.advise(e, "set "+e.label+" to "+short(dial)+" or more, or lower "+s.label("dialTimeout"),
 			"shorter than dialTimeout (%s): one backend that does not answer uses it up, and no other one is tried", short(dial))
 	}
@@ -66,16 +65,6 @@ func (s *scope) repeatable(r *route.Retry) {
 		s.advise(e, "leave "+strings.Join(unsafe, ", ")+" out, unless the application recognizes a request that comes again",
 			"%s is not idempotent (RFC 9110, section 9.2.2): a backend may carry the same request out twice", orList(unsafe))
 	}
-}
-
-// bareNumber warns of a time that is hardly meant: a number without a unit is
-// milliseconds.
-func (s *scope) bareNumber(name string, d, least time.Duration) {
-	e, ok := s.get(name)
-	if !ok || s.cfg.UnitsInKeys || d <= 0 || d >= least || strings.Trim(e.text, "0123456789") != "" {
-		return
-	}
-	s.advise(e, "set "+e.label+" to "+e.text+"s, or to "+e.text+"ms if that is meant", "a number without a unit is milliseconds: this is %s", short(d))
 }
 
 func (s *scope) breaker(b *route.Breaker) {
