@@ -199,7 +199,7 @@ func (q *request) rejections(list []route.Rejected) []rejection {
 	}
 	var out []rejection
 	for _, r := range list {
-		if contains(q.query.Get("q"), append(slices.Concat(r.Hosts, r.Entrypoints), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint)...) {
+		if contains(q.query.Get("q"), append(slices.Clone(r.Entrypoints), r.Name, r.Project, r.Service, r.Reason, r.Code, r.Hint)...) {
 			out = append(out, rejection{
 				ID: shortID(r.CandidateID), Name: r.Name, Project: r.Project, Service: r.Service, key: groupOfCandidate(r.CandidateID),
 				Since:  epochMoment(r.Since, q.now),

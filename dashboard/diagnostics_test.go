@@ -26,7 +26,7 @@ func TestARefusedContainerStandsInOnePlace(t *testing.T) {
 	}
 }
 
-// TestAStoppedContainerIsNoMistake: it is listed with its age, found by its host, and no
+// TestAStoppedContainerIsNoMistake: it is listed with its age, found by its entrypoint, and no
 // badge or count calls it an error.
 func TestAStoppedContainerIsNoMistake(t *testing.T) {
 	now := time.Now() // as the dashboard's clock
@@ -39,10 +39,10 @@ func TestAStoppedContainerIsNoMistake(t *testing.T) {
 	before := navigation(newDashboard(v, nil))
 	v.Rejected = append(v.Rejected, route.Rejected{
 		CandidateID: "j1", Name: "job", Reason: "does not run: ended with exit code 3", Hint: "docker start job; docker logs job",
-		Hosts: []string{"job.example.com"}, Since: now.Add(-4 * time.Minute).Unix(),
+		Entrypoints: []string{"http_nightly"}, Since: now.Add(-4 * time.Minute).Unix(),
 	})
 	d := newDashboard(v, nil)
-	for _, page := range []string{"diagnostics", "diagnostics?q=job.example"} {
+	for _, page := range []string{"diagnostics", "diagnostics?q=http_nightly"} {
 		body := get(d, page).Body.String()
 		_, item, _ := strings.Cut(body, `<li data-key="j1"`)
 		item, _, _ = strings.Cut(item, "</li>")

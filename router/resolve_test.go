@@ -255,24 +255,6 @@ func TestResolveSuggests(t *testing.T) {
 	}
 }
 
-// A container that does not run is no route: the answer names it all the same.
-func TestResolveNamesTheStoppedContainerOfAHost(t *testing.T) {
-	rejected := []route.Rejected{
-		{Name: "job", Reason: "does not run: ended with exit code 3", Hint: "docker start job", Hosts: []string{"other.example", "*.job.example"}},
-		{Name: "off", Reason: "is off"},
-	}
-	const want = "job names this host, but is not routed: does not run: ended with exit code 3 (docker start job)"
-	for name, list := range map[string][]*route.Entrypoint{"no route": nil, "another one": {entrypoint(t, "http_app", "app.example.com")}} {
-		v := Offline(route.Snapshot{Provider: "docker", Entrypoints: list, Rejected: rejected, Status: connected("docker")})
-		for host, named := range map[string]bool{"other.example": true, "a.job.example": true, "job.example": false, "x.other.example": false} {
-			got := Resolve(v, Query{URL: host})
-			if slices.Contains(got.Suggestions, want) != named || got.Outcome != OutcomeNoRoute {
-				t.Errorf("%s, %s: %q", name, host, got.Suggestions)
-			}
-		}
-	}
-}
-
 func TestResolveWithoutAnyRoute(t *testing.T) {
 	v := Offline(route.Snapshot{
 		Provider: "docker", Rejected: []route.Rejected{{CandidateID: "c1"}},

@@ -22,7 +22,6 @@ func (r *resolver) noRoute(related int) {
 		r.suggestPaths()
 	case r.view.Table.Len() == 0:
 		r.say("There are no routes at all: 404.")
-		r.suggestStopped()
 		r.suggestProviders()
 	default:
 		r.say("No route takes the host %s: 404.", host)
@@ -108,7 +107,6 @@ func hint(text string) string {
 func (r *resolver) suggestHosts() {
 	host := r.asked.host
 	r.suggestRefused()
-	r.suggestStopped()
 	near := r.nearest()
 	for i := range near {
 		pattern := near[i].host.pattern
@@ -151,26 +149,6 @@ func (r *resolver) suggestRefused() {
 			r.suggest("%s is for this host, but no request can match it: %v", rt.Entrypoint.ID, rt.rules.refused)
 		}
 	}
-}
-
-// suggestStopped names the candidates of the host that are not routed.
-func (r *resolver) suggestStopped() {
-	for i := range r.view.Rejected {
-		c := &r.view.Rejected[i]
-		if slices.ContainsFunc(c.Hosts, func(pattern string) bool { return takes(pattern, r.asked.host) }) {
-			r.suggest("%s names this host, but is not routed: %s%s", c.Name, c.Reason, hint(c.Hint))
-		}
-	}
-}
-
-// takes reports whether a host pattern, as it is shown, takes a host.
-func takes(pattern, host string) bool {
-	parsed, err := route.ParseHostPattern(pattern)
-	if err != nil {
-		return false
-	}
-	rules := compile(&route.Match{Hosts: []route.HostPattern{parsed}})
-	return len(rules.hosts) == 1 && rules.hosts[0].matches(host)
 }
 
 // nearest returns the routes whose hosts are a slip away from the one asked for,

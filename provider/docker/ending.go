@@ -44,13 +44,26 @@ func stopped(r *record) route.Rejected {
 	for i := range r.parsed.Declarations {
 		d := &r.parsed.Declarations[i]
 		out.Entrypoints = append(out.Entrypoints, string(d.Protocol)+"_"+d.Service)
-		for _, host := range d.Match.Hosts {
-			if text := host.String(); !slices.Contains(out.Hosts, text) {
-				out.Hosts = append(out.Hosts, text)
-			}
-		}
 	}
 	return out
+}
+
+// rejectStopped adds containers that do not run to a snapshot, with the hosts that nobody
+// serves therefore.
+func rejectStopped(s *route.Snapshot, idle []*record) {
+	slices.SortFunc(idle, func(a, b *record) int { return strings.Compare(a.id, b.id) })
+	for _, r := range idle {
+		why := stopped(r)
+		s.Rejected = append(s.Rejected, why)
+		var hosts []route.HostPattern
+		for i := range r.parsed.Declarations {
+			hosts = append(hosts, r.parsed.Declarations[i].Match.Hosts...)
+		}
+		if len(hosts) > 0 {
+			s.Unrouted = append(s.Unrouted, route.Unrouted{What: "container " + r.name, Hosts: hosts, Reason: why.Reason, Hint: why.Hint})
+		}
+	}
+	slices.SortFunc(s.Rejected, func(a, b route.Rejected) int { return strings.Compare(a.CandidateID, b.CandidateID) })
 }
 
 // ending says how the last run of a container ended that does not run now, and how often

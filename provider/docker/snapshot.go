@@ -17,6 +17,7 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 	s.expire(now)
 	var inputs []label.Input
 	var rejected []route.Rejected
+	var idle []*record
 	s.status.Candidates, s.status.Ignored = 0, 0
 	for _, r := range s.records {
 		if !r.removed {
@@ -32,7 +33,7 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 				rejected = append(rejected, notInspected(r))
 			}
 		case r.idle():
-			rejected = append(rejected, stopped(r))
+			idle = append(idle, r)
 		default:
 			inputs = s.input(inputs, r, now)
 		}
@@ -42,10 +43,9 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 		s.claims = s.remembered(grouped.Claims, now)
 	}
 	rejected = append(rejected, grouped.Rejected...)
-	slices.SortFunc(rejected, func(a, b route.Rejected) int { return cmp.Compare(a.CandidateID, b.CandidateID) })
 	status := s.status
 	status.Notes = s.statusNotes()
-	return route.Snapshot{
+	out := route.Snapshot{
 		Provider:    ProviderName,
 		Entrypoints: grouped.Entrypoints,
 		Candidates:  grouped.Candidates,
@@ -54,6 +54,8 @@ func (s *state) snapshot(now time.Time) route.Snapshot {
 		Global:      slices.Clone(s.global),
 		Status:      status,
 	}
+	rejectStopped(&out, idle)
+	return out
 }
 
 // statusNotes says what the provider has to do without.

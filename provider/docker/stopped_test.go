@@ -36,8 +36,11 @@ func TestContainerThatEndedStaysListedAfterItsRetention(t *testing.T) {
 			w.is("http_job", "-")
 			r := refusals(w.last())["job"]
 			if r.Reason != "does not run: ended with exit code 3" || r.Code != "" || r.Hint != "docker start job; docker logs job" ||
-				r.Since != ended.Unix() || !slices.Equal(r.Hosts, []string{"job.example"}) || !slices.Equal(r.Entrypoints, []string{"http_job"}) {
+				r.Since != ended.Unix() || !slices.Equal(r.Entrypoints, []string{"http_job"}) {
 				t.Errorf("listed as %+v", r)
+			}
+			if u := w.last().Unrouted; len(u) != 1 || u[0].What != "container job" || u[0].Hosts[0].Text != "job.example" || u[0].Reason != r.Reason || u[0].Hint != r.Hint {
+				t.Errorf("its hosts: %+v", u)
 			}
 			puts, lines := w.puts(), w.log.count()
 			w.after(10 * resyncInterval)
@@ -94,6 +97,14 @@ func TestContainersThatDoNotRunAreListed(t *testing.T) {
 	}
 	if len(got) != 3 || got["old"].Since != ended.Unix() {
 		t.Errorf("got %s", describeSnapshot(s))
+	}
+	var hosts []string
+	for _, u := range s.Unrouted {
+		hosts = append(hosts, u.Hosts[0].Text)
+	}
+	slices.Sort(hosts)
+	if want := []string{"fresh.example", "old.example", "stuck.example"}; !slices.Equal(hosts, want) {
+		t.Errorf("hosts %q, want %q", hosts, want)
 	}
 	if of(s, "http_just") != "just(retained)" {
 		t.Errorf("one in its retention: %s", describeSnapshot(s))

@@ -68,10 +68,9 @@ type Rejected struct {
 	Reason      string `json:"reason"`
 	Code        string `json:"code,omitempty"`
 	Hint        string `json:"hint,omitempty"`
-	// Entrypoints are those that it would be a backend of, and Hosts their host patterns, as
-	// far as that is known. An id is without what a shared name adds.
+	// Entrypoints are those that it would be a backend of, as far as they are known. An id
+	// is without what a shared name adds.
 	Entrypoints []string `json:"entrypoints,omitempty"`
-	Hosts       []string `json:"hosts,omitempty"`
 	// Since is when it came to be so, in seconds of the epoch; 0 when that is not known.
 	// It is no part of Reason, which must not change with every look at the clock.
 	Since int64 `json:"since,omitempty"`

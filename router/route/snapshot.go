@@ -9,7 +9,7 @@ type Snapshot struct {
 	Entrypoints []*Entrypoint          // sorted by ID
 	Candidates  []CandidateDiagnostics // sorted by candidate id
 	Rejected    []Rejected             // sorted by candidate id
-	Unrouted    []Unrouted             // sorted by candidate id
+	Unrouted    []Unrouted             // sorted by candidate id, those that do not run last
 	Global      []Diagnostic
 	Status      ProviderStatus
 }
