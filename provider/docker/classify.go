@@ -29,6 +29,16 @@ func explain(err error, dial *net.OpError, ep endpoint, call, api string) error 
 			"%s is refused (403) by the engine or the socket proxy at %s", call, ep.raw)
 	case versionMessage.MatchString(err.Error()):
 		return explainVersion(err, ep, api)
+	case ep.network == "tcp" && strings.Contains(err.Error(), "HTTP request to an HTTPS server"):
+		return problem(err, "name the folder with ca.pem, cert.pem and key.pem in DOCKER_CERT_PATH and set DOCKER_TLS_VERIFY=1"+
+			" (providers.docker.certPath, .tlsVerify); the port without TLS is 2375 by custom",
+			"the engine at %s speaks TLS, and was spoken to without", ep.raw)
+	case strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
+		return problem(err, "use tcp:// without DOCKER_CERT_PATH and DOCKER_TLS_VERIFY, or name the engine's port with TLS (2376 by custom)",
+			"the engine at %s speaks no TLS, and was spoken to with it", ep.raw)
+	case webPage(err):
+		return problem(err, "name the engine's own address with --docker or DOCKER_HOST: a web server, or a proxy's error page, answers there",
+			"what is at %s is no engine: it answers with a web page", ep.raw)
 	case errors.Is(err, context.DeadlineExceeded):
 		return problem(err, "the engine is hung or overloaded: see `docker info` and its log",
 			"%s got no answer from the engine at %s in time", call, ep.raw)
@@ -46,6 +56,12 @@ const callInspect = "GET /containers/{id}/json"
 // answers in a bad moment: only the former is the end of a container.
 func noSuchContainer(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), "no such container")
+}
+
+// webPage reports whether HTML came where an engine sends JSON.
+func webPage(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "invalid character '<'") || strings.Contains(text, "<!doctype html") || strings.Contains(text, "<html")
 }
 
 const deniedHint = "allow GET on /_ping, /version, /events and /containers in the socket proxy" +

@@ -11,6 +11,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -120,6 +122,40 @@ func TestConnectionProblemsAreTold(t *testing.T) {
 		text, hint := describeOrEmpty(err)
 		if !strings.Contains(text, want[0]) || !strings.Contains(hint, want[1]) {
 			t.Errorf("%s: %q, hint %q", endpoint, text, hint)
+		}
+	}
+}
+
+// What answers and is no engine that we can speak to is told with what to do.
+func TestServersThatAreNoPlainEngineAreTold(t *testing.T) {
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	page := func(status int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<!DOCTYPE html><title>Welcome</title>")
+		})
+	}
+	site, missing := httptest.NewServer(page(http.StatusOK)), httptest.NewServer(page(http.StatusNotFound))
+	defer site.Close()
+	defer missing.Close()
+	for name, c := range map[string]struct {
+		scheme     string
+		server     *httptest.Server
+		text, hint string
+	}{
+		"TLS":            {"tcp", secure, "speaks TLS", "DOCKER_TLS_VERIFY=1"},
+		"no TLS":         {"https", site, "speaks no TLS", "use tcp://"},
+		"a page":         {"tcp", site, "is no engine: it answers with a web page", "--docker"},
+		"no page at all": {"tcp", missing, "is no engine: it answers with a web page", "--docker"},
+	} {
+		_, err := newProvider(t, c.scheme+"://"+c.server.Listener.Addr().String(), nil).Collect(t.Context())
+		text, hint := describeOrEmpty(err)
+		if !strings.Contains(text, c.text) || !strings.Contains(hint, c.hint) {
+			t.Errorf("%s: %q, hint %q", name, text, hint)
 		}
 	}
 }

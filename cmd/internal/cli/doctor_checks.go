@@ -52,7 +52,10 @@ func (d *doctor) engine(ctx context.Context, s *config.Config) {
 		d.add("engine", verdictNote, "no engine is watched (providers.docker.enabled is false)", "")
 		return
 	}
-	d.socket(cmp.Or(s.Providers.Docker.Endpoint, docker.DefaultEndpoint))
+	path, usable := d.socket(cmp.Or(s.Providers.Docker.Endpoint, docker.DefaultEndpoint))
+	if !usable {
+		return
+	}
 	provider, err := app.Docker(s, d.p.lookup("FAIRLEAD_CONTAINER_ID"), app.Logs{})
 	if err != nil {
 		d.engineFailed(err)
@@ -62,6 +65,9 @@ func (d *doctor) engine(ctx context.Context, s *config.Config) {
 	if err != nil {
 		d.engineFailed(err)
 		return
+	}
+	if path != "" {
+		d.add("socket", verdictOK, path, "")
 	}
 	status := &snapshot.Status
 	d.add("engine", verdictOK, fmt.Sprintf("version %s, API %s: %s, %d of them without labels of ours",
@@ -81,27 +87,38 @@ func (d *doctor) engineFailed(err error) {
 }
 
 // socket looks at the file behind a unix endpoint: one that is mounted by itself turns
-// into a dead inode when its engine restarts.
-func (d *doctor) socket(endpoint string) {
+// into a dead inode when its engine restarts. It returns the path of a socket that nothing
+// is said against; usable is false for a file that no engine can be behind.
+func (d *doctor) socket(endpoint string) (path string, usable bool) {
 	path, ok := strings.CutPrefix(endpoint, "unix://")
 	if !ok {
-		return
+		return "", true
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return // the engine's own failure says it
+		return "", true // the engine's own failure says it
+	}
+	if info.Mode().Type() != os.ModeSocket {
+		what := "a file"
+		if info.IsDir() {
+			what = "a folder"
+		}
+		d.add("socket", verdictFail, path+" is "+what+", no socket: no engine can be behind it",
+			"name the engine's socket with --docker or DOCKER_HOST, such as "+docker.DefaultEndpoint+
+				"; where it is mounted, see that it is there before the container starts")
+		return "", false
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink == 0 {
 		d.add("socket", verdictFail, path+" is the socket of an engine that has been restarted since: nobody listens on it any more",
 			"restart this container, and mount the folder "+filepath.Dir(path)+" instead of the socket itself")
-		return
+		return "", true
 	}
 	if text, err := os.ReadFile("/proc/self/mountinfo"); err == nil && isMountPoint(string(text), path) {
 		d.add("socket", verdictWarn, path+" is mounted by itself: when the engine restarts it makes a new one, which is then not seen here",
 			"mount the folder "+filepath.Dir(path)+" instead, or restart this container after the engine")
-		return
+		return "", true
 	}
-	d.add("socket", verdictOK, path, "")
+	return path, true
 }
 
 // isMountPoint reports whether a path is a mount of its own (proc_pid_mountinfo(5),
@@ -176,15 +193,16 @@ func verdictOf(s route.Severity) verdict {
 	return verdictNote
 }
 
-// router asks a running router how it sees things; false when none answers.
-func (d *doctor) router(ctx context.Context, s *config.Config) bool {
+// router asks a running router how it sees things. It returns where one answers, "" when
+// none does.
+func (d *doctor) router(ctx context.Context, s *config.Config) string {
 	if d.p.admin == "" && d.p.lookup("FAIRLEAD_ADMIN") == "" && s.Admin.Listen != "" {
 		d.p.admin = "http://" + reachable(s.Admin.Listen)
 	}
 	c, err := d.p.client()
 	if err != nil {
 		d.add("router", verdictFail, err.Error(), "correct --admin or FAIRLEAD_ADMIN")
-		return false
+		return ""
 	}
 	defer c.Close()
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -194,7 +212,7 @@ func (d *doctor) router(ctx context.Context, s *config.Config) bool {
 			return true
 		}
 		d.add("router", verdictNote, "none answers at "+c.URL(), "")
-		return false
+		return ""
 	}
 	providers, err := c.Providers(limited)
 	if d.pasted(c.URL(), err) {
@@ -202,7 +220,7 @@ func (d *doctor) router(ctx context.Context, s *config.Config) bool {
 	}
 	if err != nil {
 		d.add("router", verdictWarn, "it answers at "+c.URL()+" but does not let us ask: "+err.Error(), "set FAIRLEAD_USER and FAIRLEAD_PASSWORD")
-		return true
+		return c.URL()
 	}
 	d.add("router", verdictOK, "answers at "+c.URL(), "")
 	var global []route.Diagnostic
@@ -215,7 +233,7 @@ func (d *doctor) router(ctx context.Context, s *config.Config) bool {
 	for _, g := range global {
 		d.add("router", verdictOf(g.Severity), g.Message+" ("+g.Code+")", g.Hint)
 	}
-	return true
+	return c.URL()
 }
 
 // pasted reports whether an error is the answer of a page of the dashboard, and says so.
@@ -252,8 +270,10 @@ func (d *doctor) provider(p *api.Provider, global []route.Diagnostic) {
 	d.add("router", verdictFail, message, fix)
 }
 
-// ports tries to listen where a router would.
-func (d *doctor) ports(ctx context.Context, s *config.Config, running bool) {
+// ports tries to listen where a router would. running is where one answers: only of one
+// that has the admin address of these settings is it known that it has the others, too.
+func (d *doctor) ports(ctx context.Context, s *config.Config, running string) {
+	own := s.Admin.Listen != "" && running == "http://"+reachable(s.Admin.Listen)
 	for _, l := range [][3]string{
 		{"HTTP", s.Proxy.HTTP.Listen, "proxy.http.listen"}, {"admin", s.Admin.Listen, "admin.listen"}, {"metrics", s.Metrics.Listen, "metrics.listen"},
 	} {
@@ -266,8 +286,11 @@ func (d *doctor) ports(ctx context.Context, s *config.Config, running bool) {
 		case err == nil:
 			_ = try.Close()
 			d.add("ports", verdictOK, what+" "+address+" is free", "")
-		case errors.Is(err, syscall.EADDRINUSE) && running:
+		case errors.Is(err, syscall.EADDRINUSE) && own:
 			d.add("ports", verdictOK, what+" "+address+" is in use, as it should be while a router runs", "")
+		case errors.Is(err, syscall.EADDRINUSE) && running != "":
+			d.add("ports", verdictWarn, what+" "+address+" is in use: by the router at "+running+", or by another program; the router does not say where it listens",
+				"see which with ss -ltnp; a router with these settings needs "+setting+" free")
 		case errors.Is(err, syscall.EADDRINUSE):
 			d.add("ports", verdictFail, what+" "+address+" is taken by another program", "stop it (ss -ltnp shows which), or choose another address with "+setting)
 		case errors.Is(err, syscall.EACCES):

@@ -138,6 +138,62 @@ func TestDoctorOnPorts(t *testing.T) {
 	}
 }
 
+// TestDoctorOnAPortBesideARouterOfOtherSettings does not take another program's port for
+// the router's; a router with the admin address of these settings has the others, too.
+func TestDoctorOnAPortBesideARouterOfOtherSettings(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	at := l.Addr().String()
+	for own, text := range map[bool]string{
+		false: "warn  ports: HTTP " + at + " is in use: by the router at http://", true: "ok    ports: HTTP " + at + " is in use, as it should be",
+	} {
+		w := liveWorld(t, view(t, nil))
+		w.env = append(w.env, "FAIRLEAD_PROVIDERS_DOCKER_ENABLED=false", "FAIRLEAD_PROVIDERS_FILE_PATH="+tempFile(t, "routes.yaml", "entrypoints: []\n"))
+		admin := "127.0.0.1:1"
+		if own {
+			for _, v := range w.env {
+				if url, ok := strings.CutPrefix(v, "FAIRLEAD_ADMIN=http://"); ok {
+					admin = url
+				}
+			}
+		}
+		w.ports(at, admin)
+		if r := w.run("doctor"); !strings.Contains(r.out, text) || strings.Contains(r.out, "as it should be") != own {
+			t.Errorf("own %v\n%s", own, r.all())
+		}
+	}
+}
+
+// TestDoctorOnSocketsThatAreNone says ok of a socket only after the engine answered.
+func TestDoctorOnSocketsThatAreNone(t *testing.T) {
+	dead := filepath.Join(t.TempDir(), "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	_ = l.Close()
+	for path, want := range map[string]string{
+		"/etc/passwd": "fail  socket: /etc/passwd is a file, no socket", "/etc": "fail  socket: /etc is a folder, no socket", dead: "fail  engine: nobody listens",
+	} {
+		w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "DOCKER_HOST=unix://" + path, "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
+		w.ports("127.0.0.1:0", "")
+		r := w.run("doctor")
+		if r.code != 1 || !strings.Contains(r.out, want) || strings.Contains(r.out, "ok    socket") || strings.Count(r.out, "fail  ") != 1 {
+			t.Errorf("%s: exit %d\n%s", path, r.code, r.all())
+		}
+	}
+	endpoint, _, _ := engine(t)
+	w := &world{t: t, env: []string{"CONFIG_PATH=" + empty(t), "DOCKER_HOST=" + endpoint, "FAIRLEAD_ADMIN=http://127.0.0.1:1"}}
+	w.ports("127.0.0.1:0", "")
+	if r := w.run("doctor"); !strings.Contains(r.out, "ok    socket: "+strings.TrimPrefix(endpoint, "unix://")) {
+		t.Errorf("a socket that answers\n%s", r.all())
+	}
+}
+
 // TestDoctorAsksARunningRouter finds that it has lost its engine.
 func TestDoctorAsksARunningRouter(t *testing.T) {
 	v := view(t, nil)
