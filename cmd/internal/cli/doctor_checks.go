@@ -209,14 +209,14 @@ func (d *doctor) router(ctx context.Context, s *config.Config) string {
 	defer cancel()
 	if err := c.Healthy(limited); err != nil {
 		if d.pasted(c.URL(), err) {
-			return true
+			return c.URL()
 		}
 		d.add("router", verdictNote, "none answers at "+c.URL(), "")
 		return ""
 	}
 	providers, err := c.Providers(limited)
 	if d.pasted(c.URL(), err) {
-		return true
+		return c.URL()
 	}
 	if err != nil {
 		d.add("router", verdictWarn, "it answers at "+c.URL()+" but does not let us ask: "+err.Error(), "set FAIRLEAD_USER and FAIRLEAD_PASSWORD")
