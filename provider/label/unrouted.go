@@ -11,8 +11,13 @@ import (
 // route.
 const maxDeclared = 32
 
-// DeclaredHosts are the hosts of a list as in the label host, as far as they can be read.
+// DeclaredHosts are the hosts of a list as in the label host, as far as they can be read;
+// of a list that is longer than all that are remembered can be, those at its beginning.
 func DeclaredHosts(text string) (hosts []route.HostPattern) {
+	if len(text) > maxDeclared*maxHostBytes {
+		text = text[:maxDeclared*maxHostBytes]
+		text = text[:strings.LastIndexByte(text, ',')+1] // the last one may be cut
+	}
 	for _, entry := range splitHosts(text) {
 		if len(hosts) == maxDeclared {
 			break

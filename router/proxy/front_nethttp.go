@@ -112,7 +112,7 @@ func (s *served) begin(w http.ResponseWriter, r *http.Request) {
 	x.Header, x.Length, x.Response = header(r.Header), r.ContentLength, &s.w
 	x.Peer, _ = netip.ParseAddrPort(r.RemoteAddr)
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
-		s.w.body = newIncoming(http.NewResponseController(w), r, s.w.idle)
+		s.w.body = newIncoming(http.NewResponseController(w), r.Body, r.ContentLength, s.w.idle, !s.w.h1)
 		if s.w.h1 && s.w.interim && r.Header.Get("Expect") != "" { // net/http lets only 100-continue pass
 			s.w.body.asks = &s.w
 		}

@@ -73,3 +73,21 @@ func (t trailer) Each(yield func(name, value string) bool) {
 		}
 	}
 }
+
+// restore gives a head its Connection fields back.
+func (c *conn) restore(h http.Header) {
+	if c == nil {
+		return
+	}
+	if lists := c.head.lists(); len(lists) > 0 {
+		h["Connection"] = lists
+	}
+}
+
+// restoreLast does it for a final head. A connection whose head does not say "close" may
+// serve another request already.
+func (c *conn) restoreLast(res *http.Response) {
+	if res.Close {
+		c.restore(res.Header)
+	}
+}

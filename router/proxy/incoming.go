@@ -3,7 +3,6 @@ package proxy
 import (
 	"errors"
 	"io"
-	"net/http"
 	"sync"
 	"time"
 )
@@ -37,8 +36,8 @@ type incoming struct {
 }
 
 // newIncoming bounds the reads of a request's body.
-func newIncoming(deadline readDeadline, r *http.Request, idle time.Duration) *incoming {
-	b := &incoming{deadline: deadline, source: r.Body, length: r.ContentLength, idle: idle, timer: r.ProtoMajor != 1}
+func newIncoming(deadline readDeadline, source io.ReadCloser, length int64, idle time.Duration, timer bool) *incoming {
+	b := &incoming{deadline: deadline, source: source, length: length, idle: idle, timer: timer}
 	b.left.L = &b.mu
 	return b
 }

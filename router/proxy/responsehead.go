@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"crypto/tls"
-	"net/http"
 	"slices"
 	"sync/atomic"
 )
@@ -95,24 +94,6 @@ func (h *responseHead) lists() []string {
 		return slices.Clip(*all)
 	}
 	return nil
-}
-
-// restore gives a head its Connection fields back.
-func (c *conn) restore(h http.Header) {
-	if c == nil {
-		return
-	}
-	if lists := c.head.lists(); len(lists) > 0 {
-		h["Connection"] = lists
-	}
-}
-
-// restoreLast does it for a final head. A connection whose head does not say "close" may
-// serve another request already.
-func (c *conn) restoreLast(res *http.Response) {
-	if res.Close {
-		c.restore(res.Header)
-	}
 }
 
 // securedConn is a connection with TLS, whose plain text has the heads.
