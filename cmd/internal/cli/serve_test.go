@@ -174,7 +174,7 @@ func TestServeFromEndToEnd(t *testing.T) {
 `)
 	s := serve(t, routes, nil)
 	s.eventually("all are verified", func() error {
-		if r := s.run("health"); r.code != 0 {
+		if r := s.run("health"); r.code != 0 || strings.Contains(r.out, "pending") {
 			return fmt.Errorf("exit %d\n%s", r.code, r.all())
 		}
 		return nil
