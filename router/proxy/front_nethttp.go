@@ -39,7 +39,7 @@ func (p *Proxy) newServer(ctx context.Context) *server {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     quietLog(p),
 		BaseContext:                  func(net.Listener) context.Context { return ctx },
-		ConnContext:                  withVisitor,
+		ConnContext:                  withClientConn,
 		Protocols:                    new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: p.cfg.Limits.Streams,
@@ -127,12 +127,12 @@ func (s *served) end() (abort bool) {
 	}
 	switch {
 	case !s.w.h1:
-		if c := visitorOf(s.x.Context); c.ran(s.x.Began, s.x.Context.Err() != nil) {
+		if c := clientConnOf(s.x.Context); c.ran(s.x.Began, s.x.Context.Err() != nil) {
 			s.p.cfg.Log.Debug().Msg("client connection closed: its requests are taken back as fast as they come")
 			_ = c.Close()
 		}
 	case abort:
-		visitorOf(s.x.Context).endWriting()
+		clientConnOf(s.x.Context).endWriting()
 	}
 	if s.w.body != nil {
 		s.w.body.finish()

@@ -9,15 +9,15 @@ import (
 
 // A client that takes its requests back as fast as it makes them costs the router and the
 // backends work, and itself nothing: the limit of streams does not bound it (CVE-2023-44487).
-// The numbers are those of Envoy.
+// Number and haste are the defaults of Envoy; the window is ours.
 const (
 	resetsWindow = 5 * time.Second
 	resetsHaste  = time.Second // a request that is taken back later may be a client's timeout
 	resetsMost   = 500
 )
 
-// visitor is a client's connection as the requests on it know it.
-type visitor struct {
+// clientConn is a client's connection as the requests on it know it.
+type clientConn struct {
 	net.Conn
 	mu    sync.Mutex
 	since time.Time // when the window began
@@ -25,22 +25,22 @@ type visitor struct {
 	hasty int       // those of them that their client took back at once
 }
 
-// visitorKey is where the context of a request has its visitor.
-type visitorKey struct{}
+// clientConnKey is where the context of a request has its connection.
+type clientConnKey struct{}
 
-func withVisitor(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, visitorKey{}, &visitor{Conn: c})
+func withClientConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, clientConnKey{}, &clientConn{Conn: c})
 }
 
-// visitorOf may be nil.
-func visitorOf(ctx context.Context) *visitor {
-	c, _ := ctx.Value(visitorKey{}).(*visitor)
+// clientConnOf may be nil.
+func clientConnOf(ctx context.Context) *clientConn {
+	c, _ := ctx.Value(clientConnKey{}).(*clientConn)
 	return c
 }
 
 // endWriting tells the client of an HTTP/1 request that its response is cut. net/http
 // closes the connection only after it has waited for the rest of the request's body.
-func (c *visitor) endWriting() {
+func (c *clientConn) endWriting() {
 	if c == nil {
 		return
 	}
@@ -51,7 +51,7 @@ func (c *visitor) endWriting() {
 
 // ran notes the end of a request of HTTP/2 that began at a time. It reports whether the
 // connection is abused: the greater part of many requests was taken back at once.
-func (c *visitor) ran(began time.Time, takenBack bool) (abused bool) {
+func (c *clientConn) ran(began time.Time, takenBack bool) (abused bool) {
 	if c == nil {
 		return false
 	}

@@ -63,9 +63,9 @@ func TestClientsThatGiveUpKeepTheirConnection(t *testing.T) {
 		"no connection is known": {},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c, abused := &visitor{}, false
+			c, abused := &clientConn{}, false
 			if tt.n == 0 {
-				var none *visitor
+				var none *clientConn
 				none.endWriting()
 				abused = none.ran(time.Now(), true)
 			}
